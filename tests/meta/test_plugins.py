@@ -1,0 +1,120 @@
+"""Every built-in has its file, its line in the table, its test and its page."""
+
+import importlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+# Kind of built-in -> its folder, and its table in spanwise.catalog. Kinds to come are checked when there.
+CATALOGUED = {"evaluators": "EVALUATORS", "sources": "SOURCES", "sinks": "SINKS"}
+
+
+def stems(folder: Path) -> list[str]:
+    """The public modules of a package."""
+    return sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+
+
+def of_module(module: ModuleType, rows: Iterable[object]) -> bool:
+    """True when a row of the table is, or was defined by, the module."""
+    own = [value for name, value in vars(module).items() if not name.startswith("__")]
+    return any(row is module or any(row is value for value in own) for row in rows)
+
+
+def rows_of(table: object) -> list[object]:
+    """The entries of a table, be it a mapping or a sequence."""
+    if isinstance(table, Mapping):
+        return list(table.values())
+    assert isinstance(table, Iterable)
+    return list(table)
+
+
+def headings(page: Path) -> set[str]:
+    """The headings of a page, in lower case and without marks."""
+    lines = page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
+    return {re.sub(r"[`*#]", "", line).strip().lower() for line in lines if line.startswith("#")}
+
+
+def described(kind: str, name: str, *, root: Path) -> bool:
+    """True when the built-in has a page of its own, or a section on the page of its kind."""
+    docs = root / "docs"
+    return (docs / kind / f"{name}.md").is_file() or name in headings(docs / f"{kind}.md")
+
+
+def has_test(kind: str, name: str, *, root: Path) -> bool:
+    """True when the built-in has its test module."""
+    return (root / "tests" / kind / f"test_{name}.py").is_file()
+
+
+def kinds_present(root: Path) -> list[str]:
+    """The kinds of built-ins whose package is there."""
+    return [kind for kind in CATALOGUED if (root / "src" / "spanwise" / kind / "__init__.py").is_file()]
+
+
+def test_conventions_are_in_their_table(root: Path) -> None:
+    """Each file of conventions/ has a line in CONVENTIONS, and the table nothing else but the generic dialect."""
+    from spanwise.conventions import CONVENTIONS
+
+    names = stems(root / "src" / "spanwise" / "conventions")
+    modules = {name: importlib.import_module(f"spanwise.conventions.{name}") for name in names}
+    rows = rows_of(CONVENTIONS)
+    assert [] == [name for name, module in modules.items() if not of_module(module, rows)]
+    generic = importlib.import_module("spanwise.conventions._genai")
+    assert [] == [row for row in rows if not any(of_module(module, [row]) for module in (*modules.values(), generic))]
+
+
+def test_conventions_are_described(root: Path) -> None:
+    """Each convention of the table has its page under docs/conventions."""
+    from spanwise.conventions import CONVENTIONS
+
+    pages = root / "docs" / "conventions"
+    assert [] == [row.name for row in CONVENTIONS if not (pages / f"{row.name}.md").is_file()]
+
+
+def test_conventions_are_tested(root: Path) -> None:
+    """Each file of conventions/ has its test module."""
+    names = stems(root / "src" / "spanwise" / "conventions")
+    assert [] == [name for name in names if not has_test("conventions", name, root=root)]
+
+
+@pytest.mark.parametrize("kind", CATALOGUED)
+def test_built_ins_are_in_the_catalogue(root: Path, kind: str) -> None:
+    """Each file of evaluators/, sources/ and sinks/ has a line in the catalogue."""
+    from spanwise import catalog
+
+    names = stems(root / "src" / "spanwise" / kind) if kind in kinds_present(root) else []
+    rows = rows_of(getattr(catalog, CATALOGUED[kind])) if names else []
+    modules = {name: importlib.import_module(f"spanwise.{kind}.{name}") for name in names}
+    assert [] == [name for name, module in modules.items() if not of_module(module, rows)]
+
+
+@pytest.mark.parametrize("kind", CATALOGUED)
+def test_catalogued_names_have_a_file_a_test_and_a_page(root: Path, kind: str) -> None:
+    """Each name of a catalogue table has its file, its test module and its page."""
+    from spanwise import catalog
+
+    table = getattr(catalog, CATALOGUED[kind], {}) if kind in kinds_present(root) else {}
+    assert isinstance(table, Mapping)
+    lacking = {
+        name: (with_file, with_test, with_page)
+        for name in table
+        if not all(
+            (
+                with_file := (root / "src" / "spanwise" / kind / f"{name}.py").is_file(),
+                with_test := has_test(kind, name, root=root),
+                with_page := described(kind, name, root=root),
+            )
+        )
+    }
+    assert {} == lacking
+
+
+def test_there_are_built_ins(root: Path) -> None:
+    """The checks above look at something: there are conventions, evaluators and sources."""
+    from spanwise import catalog
+    from spanwise.conventions import CONVENTIONS
+
+    assert {"evaluators", "sources"} <= set(kinds_present(root))
+    assert all(len(rows) > 1 for rows in (CONVENTIONS, catalog.EVALUATORS, catalog.SOURCES))
