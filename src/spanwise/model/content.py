@@ -1,0 +1,202 @@
+"""What a convention reads from one span: small records in which None means that the span does not say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, cast
+
+import msgspec
+
+from spanwise.model.canonical import canonical
+
+ContentState: TypeAlias = Literal["present", "absent", "redacted", "truncated"]
+
+
+class Part(msgspec.Struct, gc=False, rename={"text": "content", "value": "arguments"}):
+    """One part of a message. A tool call carries `id`, `name`, `value` (arguments); a tool result `id`, `value`.
+
+    In JSON the fields have the names of GenAI's message parts, so that those decode into parts as they are.
+    """
+
+    type: str
+    text: str = ""
+    id: str | None = None
+    name: str | None = None
+    value: object = None
+    error: bool = False
+
+
+class Message(msgspec.Struct, gc=False):
+    """One message of a conversation with a model."""
+
+    role: str
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined by line breaks."""
+        return "\n".join(part.text for part in self.parts if part.type == "text" and part.text)
+
+
+class Messages(msgspec.Struct, gc=False):
+    """What went into a model call and what came out; None where the span does not record it."""
+
+    input: tuple[Message, ...] | None = None
+    output: tuple[Message, ...] | None = None
+
+
+class ToolFields(msgspec.Struct, gc=False):
+    """What a tool span says. `arguments` and `result` are values, or JSON text not decoded yet."""
+
+    name: str | None = None
+    arguments: object = None
+    result: object = None
+    call_id: str | None = None
+    failed: bool = False
+    retry: bool = False
+    message: str = ""
+    uncertain: bool = False
+    """The dialect leaves failures unmarked and no whole result tells: neither success nor failure is known."""
+
+
+class LLMFields(msgspec.Struct, gc=False):
+    """What a model span says of the model and of what it used. Input tokens include cached ones."""
+
+    model: str | None = None
+    provider: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None
+    whole: bool = False
+    """What is None here is not known: what other dialects find on the span is not about this call alone."""
+
+
+class ModelCall(msgspec.Struct, gc=False):
+    """A model call that an agent's span holds, without a span of its own; when it was over, 0 if not said."""
+
+    usage: LLMFields
+    end_ns: int = 0
+
+
+class AgentFields(msgspec.Struct, gc=False):
+    """What an agent or workflow span says."""
+
+    name: str | None = None
+    query: str | None = None
+    answer: str | None = None
+
+
+class Document(msgspec.Struct, gc=False):
+    """A retrieved document. `score` is as recorded, whatever its range."""
+
+    id: str | None = None
+    score: float | None = None
+    content: str | None = None
+
+
+class RetrievalFields(msgspec.Struct, gc=False):
+    """What a retrieval span says."""
+
+    query: str | None = None
+    documents: tuple[Document, ...] | None = None
+
+
+class HandoffFields(msgspec.Struct, gc=False):
+    """Control passed from one agent to another."""
+
+    source: str | None = None
+    target: str | None = None
+
+
+class ContextFields(msgspec.Struct, gc=False):
+    """Whose request this was."""
+
+    session_id: str | None = None
+    user_id: str | None = None
+    request_id: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, object] | None = None
+
+
+class ToolDefinition(msgspec.Struct, gc=False):
+    """A tool that the model was offered."""
+
+    name: str
+    description: str = ""
+    schema: Mapping[str, object] | None = None
+    hints: Mapping[str, object] | None = None
+
+
+REDACTED = ("__REDACTED__", "<REDACTED>", "[REDACTED]", "[Scrubbed due to", "Error details are redacted")
+
+
+def is_redacted(value: object) -> bool:
+    """The value stands for content that somebody removed on purpose."""
+    return isinstance(value, str) and len(value) < 400 and any(mark in value for mark in REDACTED)
+
+
+def state_of(recorded: object, value: object) -> ContentState:
+    """What became of a recorded value: JSON text cut in the middle is truncated, not text."""
+    if recorded is None:
+        return "absent"
+    if isinstance(value, str):
+        if is_redacted(value):
+            return "redacted"
+        if value[:2] in {'{"', "[{", '["'} and value[-1] not in "}]":
+            return "truncated"
+    return "present"
+
+
+_PRINTED = ("{'", "[{'", "['", "[[", "[(")
+_PRINTED_LIMIT = 100_000
+
+
+def _printed(text: str) -> object:
+    """The list or mapping that Python printed as this text, or the text."""
+    try:
+        return cast("object", ast.literal_eval(text))
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
+
+
+class Memo:
+    """JSON text decoded once per trace. One text is often recorded on several spans."""
+
+    __slots__ = ("_canonical", "_json")
+
+    def __init__(self) -> None:
+        self._json: dict[str, object] = {}
+        self._canonical: dict[str, bytes] = {}
+
+    def json(self, value: object) -> object:
+        """The decoded value of JSON text that holds an object, array, string or number; else the value as it is.
+
+        Lists and mappings that Python printed are read too, for frameworks pass tool results on as `str(result)`.
+        Text that does not parse stays text: a tool may well return a sentence.
+        """
+        if not isinstance(value, str):
+            return value
+        found = self._json.get(value, self)
+        if found is not self:
+            return found
+        decoded: object = value
+        if value and value[0] in '{["-0123456789tfn ':
+            try:
+                decoded = msgspec.json.decode(value)
+            except (msgspec.DecodeError, RecursionError):
+                decoded = _printed(value) if value.startswith(_PRINTED) and len(value) <= _PRINTED_LIMIT else value
+        self._json[value] = decoded
+        return decoded
+
+    def canonical(self, value: object) -> bytes:
+        """The canonical bytes of a value, or of the value that JSON text holds."""
+        if not isinstance(value, str):
+            return canonical(value)
+        found = self._canonical.get(value)
+        if found is None:
+            found = self._canonical[value] = canonical(self.json(value))
+        return found

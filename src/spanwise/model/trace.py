@@ -1,0 +1,296 @@
+"""The canonical trace: spans by start, linked by index, and the runs in it.
+
+Spans are many, so a `Span` is a small Struct around the raw record. Runs are few, and what a run tells (tool calls,
+model calls, documents, query and answer) is read when it is first asked for, by the `Facts` that assembly gives to the
+trace.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from spanwise.model.calls import (
+    Agent,
+    Completeness,
+    Handoff,
+    LLMCall,
+    Missing,
+    Retrieval,
+    Tokens,
+    ToolCall,
+    Who,
+)
+from spanwise.model.content import Memo, ToolDefinition
+from spanwise.model.lazy import lazy
+from spanwise.model.raw import hex_trace_id
+from spanwise.model.span import LLM_KINDS, TIMES, Span, SpanError, SpanStatus
+
+
+class Facts(Protocol):
+    """How the content of a run is read out of its spans; assembly gives one to each trace."""
+
+    def query(self, run: Run, /) -> str | None: ...
+    def answer(self, run: Run, /) -> str | None: ...
+    def agents(self, run: Run, /) -> tuple[Agent, ...]: ...
+    def tool_calls(self, run: Run, /) -> tuple[ToolCall, ...]: ...
+    def llm_calls(self, run: Run, /) -> tuple[LLMCall, ...]: ...
+    def retrievals(self, run: Run, /) -> tuple[Retrieval, ...]: ...
+    def handoffs(self, run: Run, /) -> tuple[Handoff, ...]: ...
+    def tool_definitions(self, run: Run, /) -> tuple[ToolDefinition, ...] | None: ...
+    def tokens(self, run: Run, /) -> Tokens | None: ...
+    def models(self, run: Run, /) -> tuple[str, ...]: ...
+    def who(self, run: Run, /) -> Who: ...
+    def missing(self, run: Run, /) -> tuple[Missing, ...]: ...
+    def span_error(self, span: Span, /) -> SpanError | None: ...
+    def status(self, span: Span, /) -> SpanStatus: ...
+
+
+class Trace:
+    """All spans of one trace id, by start; parents and runs as indices into them."""
+
+    __slots__ = (
+        "completeness",
+        "facts",
+        "key",
+        "memo",
+        "repairs",
+        "revision",
+        "roots",
+        "run_roots",
+        "source",
+        "spans",
+        "trace_id",
+    )
+
+    def __init__(
+        self,
+        key: str | bytes | int,
+        spans: Sequence[Span],
+        *,
+        facts: Facts,
+        roots: Sequence[int],
+        run_roots: Sequence[int],
+        completeness: Completeness,
+        repairs: tuple[str, ...] = (),
+    ) -> None:
+        self.key = key
+        self.trace_id = hex_trace_id(key)
+        self.spans = spans
+        self.facts = facts
+        self.roots = roots
+        self.run_roots = run_roots
+        self.completeness = completeness
+        self.repairs = repairs
+        self.memo = Memo()
+        self.source = ""
+        self.revision = 1
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs, by start. A trace without an agent or workflow span is one run without a root span."""
+        return tuple(Run(self, root) for root in self.run_roots)
+
+    def children(self) -> list[list[int]]:
+        """For each span the indices of its children, by start."""
+        table: list[list[int]] = [[] for _ in self.spans]
+        for span in self.spans:
+            if span.parent >= 0:
+                table[span.parent].append(span.index)
+        return table
+
+    def ancestors(self, index: int, /) -> Iterator[Span]:
+        """The spans above one, nearest first."""
+        spans = self.spans
+        parent = spans[index].parent
+        while parent >= 0:
+            span = spans[parent]
+            yield span
+            parent = span.parent
+
+
+def _by_response(groups: list[list[Span]]) -> list[list[Span]]:
+    """The groups, those of different instrumentations that carry one response id merged."""
+    if len({group[0].raw.scope.name for group in groups}) < 2:
+        return groups
+    out: list[list[Span]] = []
+    first: dict[object, list[Span]] = {}
+    for group in groups:
+        answered = next((found for span in group if (found := span.attributes.get("gen_ai.response.id"))), None)
+        held = first.get(answered) if isinstance(answered, str) else None
+        if held is not None and all(span.raw.scope.name != group[0].raw.scope.name for span in held):
+            held.extend(group)
+            continue
+        out.append(group)
+        if isinstance(answered, str):
+            first[answered] = group
+    return out
+
+
+class Run:
+    """One agent run, the unit of evaluation: an outermost agent or workflow span and all below it.
+
+    `root` is the index of that span, or -1 where the trace has none and is one run as a whole.
+    """
+
+    def __init__(self, trace: Trace, root: int) -> None:
+        self.trace = trace
+        self.root = root
+
+    @property
+    def root_span(self) -> Span | None:
+        """The run's own span, if it has one."""
+        return self.trace.spans[self.root] if self.root >= 0 else None
+
+    @property
+    def run_id(self) -> str:
+        """The root span's id; empty where the whole trace is the run."""
+        return self.trace.spans[self.root].span_id if self.root >= 0 else ""
+
+    @lazy
+    def spans(self) -> Sequence[Span]:
+        """The spans of this run, by start."""
+        if self.root < 0 or (
+            len(self.trace.run_roots) == 1 == len(self.trace.roots) and self.root == self.trace.roots[0]
+        ):
+            return self.trace.spans
+        root = self.root
+        return [span for span in self.trace.spans if span.run == root]
+
+    @lazy
+    def by_kind(self) -> Mapping[str, Sequence[Span]]:
+        """The spans of each kind, by start."""
+        table: dict[str, list[Span]] = {}
+        for span in self.spans:
+            kind = span.kind
+            if kind in table:
+                table[kind].append(span)
+            else:
+                table[kind] = [span]
+        return table
+
+    @lazy
+    def llm_groups(self) -> Sequence[Sequence[Span]]:
+        """The spans of each logical model call, outermost first, by start of the outermost.
+
+        A wrapper around one model span is the same call; around several it is none, only they are. Spans of two
+        instrumentations that name the same response are the same call, wherever they stand.
+        """
+        kinds = self.by_kind
+        members = kinds.get("llm", ())
+        if "generation" in kinds:
+            members = sorted((*members, *kinds["generation"]), key=lambda span: span.index)
+        spans = self.trace.spans
+        holders = [h for span in members if (h := span.holder) >= 0 and spans[h].kind in LLM_KINDS]
+        if not holders:
+            return _by_response([[span] for span in members])
+        inner = Counter(holders)
+        groups: dict[int, list[Span]] = {}
+        group_of: dict[int, int] = {}
+        for span in members:
+            if inner[span.index] > 1:
+                continue
+            at = group_of.get(span.holder, span.index) if inner.get(span.holder) == 1 else span.index
+            group_of[span.index] = at
+            groups.setdefault(at, []).append(span)
+        return _by_response(list(groups.values()))
+
+    @lazy
+    def start_ns(self) -> int:
+        """When the run began."""
+        root = self.root_span
+        return root.start_ns if root else min((span.start_ns for span in self.spans), default=0)
+
+    @lazy
+    def end_ns(self) -> int:
+        """When the run ended: its root's end, or the last end of all where there is no root."""
+        root = self.root_span
+        return root.end_ns if root else max((span.end_ns for span in self.spans), default=0)
+
+    @property
+    def duration_ms(self) -> float:
+        """How long the run took."""
+        return (self.end_ns - self.start_ns) / 1e6
+
+    @lazy
+    def timed(self) -> bool:
+        """Whether the times are recorded ones; a chat transcript has none, its spans are only in order."""
+        return not any(span.attributes.get(TIMES) == "none" for span in self.spans[:1])
+
+    @property
+    def completeness(self) -> Completeness:
+        """Whether the whole tree was seen."""
+        return self.trace.completeness
+
+    @lazy
+    def query(self) -> str | None:
+        """What the user asked."""
+        return self.trace.facts.query(self)
+
+    @lazy
+    def answer(self) -> str | None:
+        """What the run answered in the end."""
+        return self.trace.facts.answer(self)
+
+    @lazy
+    def agents(self) -> tuple[Agent, ...]:
+        """The agents, by first appearance."""
+        return self.trace.facts.agents(self)
+
+    @lazy
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The logical tool calls, by start, control tools among them."""
+        return self.trace.facts.tool_calls(self)
+
+    @lazy
+    def llm_calls(self) -> tuple[LLMCall, ...]:
+        """The logical model calls, by start."""
+        return self.trace.facts.llm_calls(self)
+
+    @lazy
+    def retrievals(self) -> tuple[Retrieval, ...]:
+        """The logical retrievals, by start."""
+        return self.trace.facts.retrievals(self)
+
+    @lazy
+    def handoffs(self) -> tuple[Handoff, ...]:
+        """Control passed between agents, by start."""
+        return self.trace.facts.handoffs(self)
+
+    @lazy
+    def tool_definitions(self) -> tuple[ToolDefinition, ...] | None:
+        """The tools that the model was offered; None where not recorded."""
+        return self.trace.facts.tool_definitions(self)
+
+    @lazy
+    def tokens(self) -> Tokens | None:
+        """Tokens of the leaf model calls, else the agents' own sums; None where nothing counts any."""
+        return self.trace.facts.tokens(self)
+
+    @lazy
+    def models(self) -> tuple[str, ...]:
+        """The models at work, by first appearance; where no model call left a span, those that agents name."""
+        return self.trace.facts.models(self)
+
+    @lazy
+    def who(self) -> Who:
+        """Whose request the run served."""
+        return self.trace.facts.who(self)
+
+    @lazy
+    def missing(self) -> tuple[Missing, ...]:
+        """What the spans do not tell, and the switch that would record it."""
+        return self.trace.facts.missing(self)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Recorded or estimated dollars of all model calls; None where any call's cost cannot be known."""
+        costs = [call.cost_usd for call in self.llm_calls]
+        return None if not costs or any(cost is None for cost in costs) else math.fsum(cost or 0.0 for cost in costs)
+
+    @property
+    def cost_estimated(self) -> bool:
+        """Some of the cost was computed from tokens and list prices."""
+        return any(call.cost_estimated for call in self.llm_calls)

@@ -1,0 +1,108 @@
+"""What a convention reads from one span."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.model.content import Memo, Message, Part, is_redacted, state_of
+
+
+def test_text_of_a_message() -> None:
+    """The text of a message is that of its text parts, and of no other."""
+    parts = (Part("text", "a"), Part("reasoning", "b"), Part("text"), Part("tool_call", name="x"), Part("text", "c"))
+    assert "a\nc" == Message("assistant", parts).text
+    assert "" == Message("assistant", ()).text
+
+
+@pytest.mark.parametrize(
+    ("value", "redacted"),
+    [
+        ("__REDACTED__", True),
+        ("<REDACTED>", True),
+        ("[REDACTED]", True),
+        ("[Scrubbed due to 'auth']", True),
+        ("Error details are redacted", True),
+        ("The word REDACTED alone", False),
+        ("x" * 400 + "[REDACTED]", False),
+        (["[REDACTED]"], False),
+        (None, False),
+    ],
+)
+def test_redacted(value: object, redacted: bool) -> None:
+    """Short text with a mark of redaction stands for content; long text that mentions one is content."""
+    assert redacted == is_redacted(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        (None, "absent"),
+        ("plain", "present"),
+        ("", "present"),
+        ('{"a": 1}', "present"),
+        ('{"a": 1', "truncated"),
+        ('[{"a": 1}, {"b"', "truncated"),
+        ('["a", "b', "truncated"),
+        ("[note] text", "present"),
+        ("{curly", "present"),
+        ("[REDACTED]", "redacted"),
+        ("7", "present"),
+    ],
+)
+def test_states(text: str | None, state: str) -> None:
+    """Nothing, text, whole JSON, JSON cut in the middle and redacted content are told apart."""
+    assert state == state_of(text, Memo().json(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": [1, 2]}', {"a": [1, 2]}),
+        (" [1]", [1]),
+        ('"quoted"', "quoted"),
+        ("-1.5", -1.5),
+        ("true", True),
+        ("null", None),
+        ("nothing", "nothing"),
+        ("2 apples", "2 apples"),
+        ("text", "text"),
+        ("", ""),
+        ("{broken", "{broken"),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_json_text(text: str, value: object) -> None:
+    """JSON text becomes its value; what does not parse stays the text that it is, however deep it pretends to be."""
+    assert value == Memo().json(text)
+
+
+@pytest.mark.parametrize("value", [None, 3, [1], {"a": 1}, b"[1]"])
+def test_values_are_left_alone(value: object) -> None:
+    """What is no text is its own value."""
+    memo = Memo()
+    assert value is memo.json(value)
+    assert memo.canonical([1]) == memo.canonical("[1]")
+
+
+def test_decoded_once() -> None:
+    """One text is decoded once, also where its value is null."""
+    memo = Memo()
+    assert memo.json('{"a": 1}') is memo.json('{"a": 1}')
+    assert [None, None] == [memo.json("null"), memo.json("null")]
+    assert memo.canonical('{"a": 1}') is memo.canonical('{"a": 1}')
+
+
+def test_canonical_of_text_and_value() -> None:
+    """JSON text and the value that it holds are the same, however either is written."""
+    memo = Memo()
+    assert memo.canonical('{"b": 1.0, "a": " x"}') == memo.canonical({"a": "x", "b": 1})
+    assert memo.canonical("plain") == memo.canonical("plain ")
+
+
+@given(st.text())
+def test_no_text_raises(text: str) -> None:
+    """Any text has a value and canonical bytes, the same each time."""
+    memo = Memo()
+    assert (memo.json(text), memo.canonical(text)) == (Memo().json(text), Memo().canonical(text))

@@ -1,0 +1,39 @@
+"""The protocols that evaluators fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spanwise.catalog import EVALUATORS
+from spanwise.model.ports import Evaluator, Record, SteppedEvaluator
+from spanwise.model.raw import LogEvent, RawSpan
+from spanwise.model.score import Score
+from spanwise.model.trace import Run
+
+
+class Stepped:
+    """An evaluator that works in steps."""
+
+    def steps(self, run: Run, /) -> Iterator[Score | None]:
+        """Yield once, then the score."""
+        yield None
+        yield Score(name="stepped", value=1.0)
+
+
+def test_built_ins_are_evaluators() -> None:
+    """Every built-in, and any function of a run, is an evaluator; text is none."""
+    assert all(isinstance(make(), Evaluator) for make in EVALUATORS.values())
+    assert isinstance(len, Evaluator)
+    assert not isinstance("redundancy", Evaluator)
+
+
+def test_stepped_evaluators_are_told_apart() -> None:
+    """An evaluator that works in steps is known by them."""
+    assert isinstance(Stepped(), SteppedEvaluator)
+    assert not isinstance(Stepped(), Evaluator)
+    assert not any(isinstance(make(), SteppedEvaluator) for make in EVALUATORS.values())
+
+
+def test_records() -> None:
+    """What a source hands over is a span or a log event."""
+    assert RawSpan | LogEvent == Record
