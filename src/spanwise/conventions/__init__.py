@@ -1,0 +1,289 @@
+"""From raw spans to canonical ones: the table of dialects, and reading a field from the first dialect that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import msgspec
+
+from spanwise.conventions import (
+    _genai,
+    adk,
+    agent_framework,
+    agentops,
+    claude_code,
+    haystack,
+    laminar,
+    langfuse,
+    langsmith,
+    llama_index,
+    logfire_llm,
+    logfire_openai_agents,
+    mcp,
+    mlflow,
+    openinference,
+    openlit,
+    pydantic_ai,
+    strands,
+    traceloop,
+    traceloop_legacy,
+    vercel,
+)
+from spanwise.conventions._convention import Convention, Reader
+from spanwise.conventions._genai import first_user_text as first_user_text
+from spanwise.conventions._genai import last_answer_text as last_answer_text
+from spanwise.model.content import (
+    AgentFields,
+    ContextFields,
+    HandoffFields,
+    LLMFields,
+    Memo,
+    Message,
+    Messages,
+    ModelCall,
+    Part,
+    RetrievalFields,
+    ToolDefinition,
+    ToolFields,
+)
+from spanwise.model.raw import STATUS_ERROR, RawSpan
+from spanwise.model.span import Kind, SpanError
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+CONVENTIONS: tuple[Convention, ...] = (
+    adk.CONVENTION,
+    strands.CONVENTION,
+    llama_index.CONVENTION,
+    logfire_openai_agents.CONVENTION,
+    logfire_llm.CONVENTION,
+    pydantic_ai.CONVENTION,
+    agent_framework.CONVENTION,
+    claude_code.CONVENTION,
+    mlflow.CONVENTION,
+    langsmith.CONVENTION,
+    agentops.CONVENTION,
+    openlit.CONVENTION,
+    openinference.CONVENTION,
+    langfuse.CONVENTION,
+    vercel.CONVENTION,
+    traceloop.CONVENTION,
+    traceloop_legacy.CONVENTION,
+    haystack.CONVENTION,
+    laminar.CONVENTION,
+    mcp.CONVENTION,
+    _genai.CONVENTION,
+)
+"""Every dialect, most specific first: a span is what the first of them says that knows it."""
+
+_BY_SCOPE: Mapping[str, tuple[int, ...]] = {
+    scope: tuple(i for i, c in enumerate(CONVENTIONS) if scope in c.scopes)
+    for convention in CONVENTIONS
+    for scope in convention.scopes
+}
+_Marks: TypeAlias = tuple[tuple[str, int, Callable[[RawSpan], Kind | None]], ...]
+_BY_KEY: _Marks = tuple((key, index, c.kind) for index, c in enumerate(CONVENTIONS) for key in c.keys)
+_BY_HINT: _Marks = tuple((hint, index, c.kind) for index, c in enumerate(CONVENTIONS) for hint in c.hints)
+_BY_MARK = (*_BY_KEY, *_BY_HINT)
+_HINTS = frozenset(hint for hint, _, _ in _BY_HINT)
+_KINDS = tuple(convention.kind for convention in CONVENTIONS)
+
+# The reader of each dialect, the generic one where it has none of its own. UNKNOWN is an index too: that of the last.
+_TOOL = tuple(c.tool or _genai.tool for c in CONVENTIONS)
+_SEVERAL = tuple(c.several for c in CONVENTIONS)
+_LLM = tuple(c.llm or _genai.llm for c in CONVENTIONS)
+_MODEL_CALLS = tuple(c.model_calls for c in CONVENTIONS)
+_MESSAGES = tuple(c.messages or _genai.messages for c in CONVENTIONS)
+_AGENT = tuple(c.agent or _genai.agent for c in CONVENTIONS)
+_RETRIEVAL = tuple(c.retrieval or _genai.retrieval for c in CONVENTIONS)
+_FAILED = tuple(c.failed for c in CONVENTIONS)
+
+_LAST = len(CONVENTIONS) - 1
+UNKNOWN = -1
+"""The dialect of a span that no convention knows."""
+
+
+def classify(span: RawSpan) -> tuple[int, Kind]:
+    """The dialect that a span speaks, as an index into CONVENTIONS, and the kind of the span."""
+    vendors = _BY_SCOPE.get(span.scope.name)
+    if vendors is not None:
+        for index in vendors:
+            found = _KINDS[index](span)
+            if found is not None:
+                return index, found
+    attributes = span.attributes
+    for key, index, kind in _BY_KEY:
+        if key in attributes:
+            found = kind(span)
+            if found is not None:
+                return index, found
+    return (UNKNOWN, "other") if _HINTS.isdisjoint(attributes) else _classify_by_hint(span)
+
+
+def _classify_by_hint(span: RawSpan) -> tuple[int, Kind]:
+    attributes = span.attributes
+    for hint, index, kind in _BY_HINT:
+        if hint in attributes:
+            found = kind(span)
+            if found is not None:
+                return index, found
+    return UNKNOWN, "other"
+
+
+def dialects(span: RawSpan) -> list[Convention]:
+    """All conventions that a span speaks, most specific first; the generic one is always the last."""
+    attributes = span.attributes
+    found = [CONVENTIONS[index] for index in _BY_SCOPE.get(span.scope.name, ())]
+    for key, index, _ in _BY_MARK:
+        if key in attributes and CONVENTIONS[index] not in found:
+            found.append(CONVENTIONS[index])
+    if CONVENTIONS[-1] not in found:
+        found.append(CONVENTIONS[-1])
+    return found
+
+
+def _fill(fields: T, more: T) -> bool:
+    """Take from `more` what `fields` leaves open; whether anything is still open."""
+    still_open = False
+    for name in fields.__struct_fields__:
+        if getattr(fields, name) in (None, ()):  # no tags are none said
+            value = getattr(more, name)
+            if value is None:
+                still_open = True
+            else:
+                setattr(fields, name, value)
+        elif getattr(more, name) is True:  # one dialect's word that a call failed is enough
+            setattr(fields, name, True)
+    return still_open
+
+
+def _filled(
+    span: RawSpan, memo: Memo, fields: T, first: Reader[T], pick: Callable[[Convention], Reader[T] | None]
+) -> T:
+    """The fields, what the first dialect left open read by the next ones."""
+    for convention in dialects(span):
+        reader = pick(convention)
+        if reader is not None and reader is not first and not _fill(fields, reader(span, memo)):
+            break
+    return fields
+
+
+def tool(span: RawSpan, memo: Memo, dialect: int) -> ToolFields:
+    """What a tool span says."""
+    first = _TOOL[dialect]
+    said = first(span, memo)
+    whole = (
+        said.name is not None and said.arguments is not None and said.result is not None and said.call_id is not None
+    )
+    return said if whole or dialect == _LAST else _filled(span, memo, said, first, lambda c: c.tool)
+
+
+def several(span: RawSpan, memo: Memo, dialect: int) -> tuple[ToolFields, ...] | None:
+    """The calls of a tool span that runs several at once; None for a span that is one call."""
+    reader = _SEVERAL[dialect]
+    return reader(span, memo) if reader is not None else None
+
+
+def llm(span: RawSpan, memo: Memo, dialect: int) -> LLMFields:
+    """What a model span says of the model and its use."""
+    first = _LLM[dialect]
+    said = first(span, memo)
+    whole = said.whole or (said.model is not None and said.input_tokens is not None and said.output_tokens is not None)
+    return said if whole or dialect == _LAST else _filled(span, memo, said, first, lambda c: c.llm)
+
+
+def model_calls(span: RawSpan, memo: Memo, dialect: int) -> tuple[ModelCall, ...]:
+    """The model calls of an agent's span that have no spans of their own."""
+    reader = _MODEL_CALLS[dialect]
+    return reader(span, memo) if reader is not None else ()
+
+
+def messages(span: RawSpan, memo: Memo, dialect: int) -> Messages:
+    """The messages of a model or agent span."""
+    first = _MESSAGES[dialect]
+    return _filled(span, memo, first(span, memo), first, lambda c: c.messages)
+
+
+def requests(span: RawSpan, memo: Memo, dialect: int) -> Sequence[Part] | None:
+    """The tool calls that a model asked for on this span."""
+    reader = CONVENTIONS[dialect].requests
+    if reader is not None:
+        found = reader(span, memo)
+        if found is not None:
+            return found
+    got = output(span, memo, dialect)
+    if got is None:
+        return None
+    return [part for message in got for part in message.parts if part.type == "tool_call" and part.name]
+
+
+def answer_text(span: RawSpan, dialect: int) -> str | None:
+    """The text in which a model's requests for tools stand marked, if its dialect has such a text."""
+    reader = CONVENTIONS[dialect].answer_text
+    return reader(span) if reader is not None else None
+
+
+def output(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | None:
+    """What a model answered on this span, without reading what it was sent where the dialect can tell them apart."""
+    reader = CONVENTIONS[dialect].output
+    if reader is not None:
+        found = reader(span, memo)
+        if found is not None or dialect == _LAST:
+            return found
+    return messages(span, memo, dialect).output
+
+
+def agent(span: RawSpan, memo: Memo, dialect: int) -> AgentFields:
+    """What an agent or workflow span says."""
+    first = _AGENT[dialect]
+    return _filled(span, memo, first(span, memo), first, lambda c: c.agent)
+
+
+def retrieval(span: RawSpan, memo: Memo, dialect: int) -> RetrievalFields:
+    """What a retrieval span says."""
+    first = _RETRIEVAL[dialect]
+    return _filled(span, memo, first(span, memo), first, lambda c: c.retrieval)
+
+
+def context(span: RawSpan, memo: Memo) -> ContextFields:
+    """Whose request a span served."""
+    return _filled(span, memo, ContextFields(), _no_context, lambda c: c.context)
+
+
+def _no_context(span: RawSpan, memo: Memo) -> ContextFields:
+    return ContextFields()
+
+
+def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
+    """The hand-off that a span stands for, from the first dialect that knows of one."""
+    readers = (convention.handoff for convention in dialects(span))
+    return next((found for read in readers if read and (found := read(span, memo))), None)
+
+
+def definitions(span: RawSpan, memo: Memo, dialect: int) -> tuple[ToolDefinition, ...] | None:
+    """The tools that a span says the model was offered."""
+    if dialect == _LAST:
+        return _genai.definitions(span, memo)
+    readers = (convention.definitions for convention in dialects(span))
+    return next((found for read in readers if read and (found := read(span, memo)) is not None), None)
+
+
+def failed(span: RawSpan, dialect: int) -> bool:
+    """Whether the span's status, or what its dialect has in the place of one, marks a failure."""
+    if span.status_code == STATUS_ERROR:
+        return True
+    check = _FAILED[dialect]
+    return check is not None and check(span)
+
+
+def error(span: RawSpan) -> SpanError | None:
+    """What a failed span says of its failure."""
+    readers = (convention.error for convention in dialects(span))
+    return next((found for read in readers if read and (found := read(span))), None)
+
+
+def content_switch(span: RawSpan) -> str:
+    """The setting that would make the span's instrumentation record content."""
+    own = _genai.CONTENT_SWITCHES.get(span.scope.name)
+    return own or next((c.content_switch for c in dialects(span) if c.content_switch), "")

@@ -1,0 +1,72 @@
+"""What a convention is: who recognises a span, what kind it is, and how its content is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from spanwise.model.content import (
+    AgentFields,
+    ContextFields,
+    HandoffFields,
+    LLMFields,
+    Memo,
+    Message,
+    Messages,
+    ModelCall,
+    Part,
+    RetrievalFields,
+    ToolDefinition,
+    ToolFields,
+)
+from spanwise.model.raw import RawSpan
+from spanwise.model.span import Kind, SpanError
+
+T = TypeVar("T")
+Reader: TypeAlias = Callable[[RawSpan, Memo], T]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convention:
+    """One dialect of span attributes.
+
+    A span speaks the dialect if its scope is one of `scopes` or it has one of `keys`; `kind` then says what it is, or
+    None where the span is not this dialect's after all. A reader that is None, or a field that a reader leaves None,
+    is read by the next dialect that the span speaks, at last by the generic GenAI convention. No reader raises,
+    whatever the attributes hold.
+    """
+
+    name: str
+    title: str
+    kind: Callable[[RawSpan], Kind | None]
+    scopes: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    """Keys that tell the dialect once no key of any dialect does: the attribute limit drops the telling ones first."""
+    tool: Reader[ToolFields] | None = None
+    several: Reader[tuple[ToolFields, ...] | None] | None = None
+    """The calls of a tool span that runs several at once; None for a span that is one call."""
+    llm: Reader[LLMFields] | None = None
+    model_calls: Reader[tuple[ModelCall, ...]] | None = None
+    """The model calls of an agent's span that have no spans of their own."""
+    messages: Reader[Messages] | None = None
+    output: Reader[tuple[Message, ...] | None] | None = None
+    """Only what the model answered: inputs repeat the conversation so far and are long. None: taken from `messages`."""
+    requests: Reader[Sequence[Part] | None] | None = None
+    """Only the tool calls that the model asked for. None: taken from `output`."""
+    answer_text: Callable[[RawSpan], str | None] | None = None
+    """The JSON text in which the model's answer stands and each call that it asks for is a part of type `tool_call`.
+
+    Lets assembly see without decoding that every requested call has a span.
+    """
+    agent: Reader[AgentFields] | None = None
+    retrieval: Reader[RetrievalFields] | None = None
+    handoff: Reader[HandoffFields | None] | None = None
+    definitions: Reader[tuple[ToolDefinition, ...] | None] | None = None
+    context: Reader[ContextFields] | None = None
+    error: Callable[[RawSpan], SpanError | None] | None = None
+    failed: Callable[[RawSpan], bool] | None = None
+    """Whether the span failed, for dialects that mark failures elsewhere than in the status code."""
+    content_switch: str = ""
+    """The setting that makes this instrumentation record content, as an instruction: 'Set X=true.'"""

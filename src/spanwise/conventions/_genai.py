@@ -1,0 +1,343 @@
+"""OpenTelemetry's GenAI semantic conventions: the generic dialect, and the last fallback of every other.
+
+All `gen_ai.*` names are of Development stability; older spellings stand behind the newer ones. Content stands in span
+attributes, in span events, or in log events joined to the span; all three are read here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+import msgspec
+
+from spanwise.conventions._convention import Convention
+from spanwise.conventions._messages import definitions_of, messages_of, operation_details, per_message_events
+from spanwise.conventions._values import first_number, first_text, int_of, number_of, text_of
+from spanwise.model.content import (
+    AgentFields,
+    ContextFields,
+    Document,
+    HandoffFields,
+    LLMFields,
+    Memo,
+    Message,
+    Messages,
+    Part,
+    RetrievalFields,
+    ToolDefinition,
+    ToolFields,
+)
+from spanwise.model.raw import RawSpan
+from spanwise.model.span import Kind, SpanError
+
+KINDS: Mapping[object, Kind] = {
+    "invoke_agent": "agent",
+    "invoke_workflow": "workflow",
+    "handle_conversation_turn": "workflow",
+    "agent_step": "workflow",
+    "execute_event_loop_cycle": "workflow",
+    "invoke_swarm": "workflow",
+    "invoke_graph": "workflow",
+    "execute_task": "workflow",
+    "plan": "planning",
+    "chat": "llm",
+    "generate_content": "llm",
+    "text_completion": "llm",
+    "execute_tool": "tool",
+    "retrieval": "retrieval",
+    "search_memory": "retrieval",
+    "vector_db_retrieve": "retrieval",
+    "embeddings": "embedding",
+    "handoff": "handoff",
+    "evaluation": "evaluation",
+    "create_agent": "setup",
+}
+
+
+NO_ID = frozenset({"<not specified>", "unknown"})
+"""What instrumentations write as the id of a call that has none (ADK, Microsoft's Agent Framework)."""
+
+
+def kind(span: RawSpan) -> Kind | None:
+    """The kind that the operation names."""
+    attributes = span.attributes
+    operation = attributes.get("gen_ai.operation.name")
+    found = KINDS.get(operation) if type(operation) is str else None
+    if found is not None:
+        return found
+    if "gen_ai.tool.name" in attributes:
+        return "tool"
+    return None
+
+
+def tool(span: RawSpan, memo: Memo) -> ToolFields:
+    """Name, arguments, result and id of a tool span."""
+    get = span.attributes.get
+    name = get("gen_ai.tool.name")
+    arguments = get("gen_ai.tool.call.arguments")
+    result = get("gen_ai.tool.call.result")
+    if span.events and (arguments is None or result is None):
+        for event in span.events:
+            if event.name == "gen_ai.client.operation.exception":
+                continue
+            if arguments is None:
+                arguments = event.attributes.get("gen_ai.tool.call.arguments")
+            if result is None:
+                result = event.attributes.get("gen_ai.tool.call.result")
+    call_id = get("gen_ai.tool.call.id")
+    return ToolFields(
+        name if type(name) is str else None,
+        arguments,
+        result,
+        call_id if type(call_id) is str and call_id not in NO_ID else None,
+        get("gen_ai.tool.status") == "error" or get("gen_ai.task.status") == "failure",
+    )
+
+
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
+    """Model, provider, tokens and recorded cost of a model span.
+
+    This runs for every model span of every trace, so the names are looked up one by one, the current ones first.
+    """
+    get = span.attributes.get
+    sent = get("gen_ai.usage.input_tokens")
+    if sent is None:
+        sent = get("gen_ai.usage.prompt_tokens")
+    got = get("gen_ai.usage.output_tokens")
+    if got is None:
+        got = get("gen_ai.usage.completion_tokens")
+    read = get("gen_ai.usage.cache_read.input_tokens")
+    if read is None:
+        read = get("gen_ai.usage.cache_read_input_tokens")
+        if read is None:
+            read = get("gen_ai.usage.details.cache_read_tokens")
+    written = _first(get, _CACHE_WRITE)
+    thought = _first(get, _REASONING)
+    cost = get("operation.cost")
+    if cost is None:
+        cost = get("gen_ai.usage.cost", get("gen_ai.usage.total_cost"))
+    return LLMFields(
+        text_of(get("gen_ai.response.model") or get("gen_ai.request.model")),
+        text_of(get("gen_ai.provider.name") or get("gen_ai.system")),
+        sent if type(sent) is int and sent >= 0 else int_of(sent),
+        got if type(got) is int and got >= 0 else int_of(got),
+        read if type(read) is int and read >= 0 else int_of(read),
+        written if type(written) is int and written >= 0 else int_of(written),
+        thought if type(thought) is int and thought >= 0 else int_of(thought),
+        cost if type(cost) is float and 0.0 <= cost < math.inf else cost_of(cost),
+    )
+
+
+_CACHE_WRITE = (
+    "gen_ai.usage.cache_write.input_tokens",
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_write_input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens",
+)
+_REASONING = (
+    "gen_ai.usage.reasoning.output_tokens",
+    "gen_ai.usage.reasoning_tokens",
+    "gen_ai.usage.details.reasoning_tokens",
+)
+
+
+def cost_of(value: object) -> float | None:
+    """An amount of dollars: a finite number that is not negative."""
+    number = number_of(value)
+    return number if number is not None and number >= 0 else None
+
+
+def _first(get: Callable[[str], object], keys: tuple[str, ...]) -> object:
+    for key in keys:
+        value = get(key)
+        if value is not None:
+            return value
+    return None
+
+
+def messages(span: RawSpan, memo: Memo) -> Messages:
+    """Messages of a model or agent span, from attributes, the operation-details event, or one event per message."""
+    get = span.attributes.get
+    sent = messages_of(get("gen_ai.input.messages"), memo)
+    got = messages_of(get("gen_ai.output.messages"), memo)
+    if sent is None and got is None and span.events:
+        details = operation_details(span, memo)
+        sent, got = details.input, details.output
+        if sent is None and got is None:
+            by_event = per_message_events(span, memo)
+            sent, got = by_event.input, by_event.output
+    instructions = get("gen_ai.system_instructions")
+    if instructions is None and span.events:
+        told = (event.attributes.get("gen_ai.system_instructions") for event in span.events)
+        instructions = next((found for found in told if found is not None), None)
+    if instructions is not None and sent is not None and not any(m.role == "system" for m in sent):
+        parts = messages_of([{"role": "system", "parts": memo.json(instructions)}], memo)
+        sent = (*parts, *sent) if parts else sent
+    return Messages(sent, got)
+
+
+def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """What the model answered."""
+    got = messages_of(span.attributes.get("gen_ai.output.messages"), memo)
+    if got is None and span.events:
+        got = operation_details(span, memo).output or per_message_events(span, memo).output
+    return got
+
+
+def answer_text(span: RawSpan) -> str | None:
+    """The recorded answer as JSON text."""
+    text = span.attributes.get("gen_ai.output.messages")
+    return text if type(text) is str else None
+
+
+class _Answer(msgspec.Struct, gc=False):
+    parts: list[Part] = []
+
+
+_decode_answers = msgspec.json.Decoder(list[_Answer]).decode
+
+
+def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
+    """The tool calls that the model asked for, read without the messages around them; None where that takes more."""
+    text = span.attributes.get("gen_ai.output.messages")
+    if type(text) is not str:
+        return None
+    if "tool_call" not in text:
+        return ()
+    if "server_tool_call" in text:
+        return None
+    try:
+        answers = _decode_answers(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return [part for answer in answers for part in answer.parts if part.type == "tool_call" and part.name]
+
+
+def agent(span: RawSpan, memo: Memo) -> AgentFields:
+    """Name of an agent span, with query and answer where its messages record them."""
+    get = span.attributes.get
+    name = get("gen_ai.agent.name") or get("gen_ai.workflow.name")
+    found = messages(span, memo)
+    return AgentFields(text_of(name), first_user_text(found.input), last_answer_text(found.output))
+
+
+def first_user_text(sent: tuple[Message, ...] | None) -> str | None:
+    """The text of the latest user message that opens a turn: the last one before any answer of the model.
+
+    A conversation that carries earlier turns holds several questions; the run answers the last of them.
+    """
+    if not sent:
+        return None
+    for message in reversed(sent):
+        if message.role in {"user", "human"} and message.text:
+            return message.text
+    return None
+
+
+def last_answer_text(got: tuple[Message, ...] | None) -> str | None:
+    """The text of the last message that holds any and requests no tool."""
+    for message in reversed(got or ()):
+        if any(part.type == "tool_call" for part in message.parts):
+            return None
+        if message.role not in {"user", "human", "system", "tool"} and message.text:
+            return message.text
+    return None
+
+
+def retrieval(span: RawSpan, memo: Memo) -> RetrievalFields:
+    """Query and documents of a retrieval span; the official instrumentations record ids and scores, no content."""
+    found = memo.json(span.attributes.get("gen_ai.retrieval.documents"))
+    documents = documents_of(found)
+    return RetrievalFields(
+        first_text(span.attributes, "gen_ai.retrieval.query.text", "gen_ai.retrieval.query"), documents
+    )
+
+
+def documents_of(value: object) -> tuple[Document, ...] | None:
+    """Documents from a list of mappings with an id, a score, content or some of them."""
+    if not isinstance(value, list | tuple):
+        return None
+    out: list[Document] = []
+    for item in cast("list[object]", value):
+        if isinstance(item, Mapping):
+            fields = cast("Mapping[str, object]", item)
+            out.append(
+                Document(
+                    first_text(fields, "id", "doc_id", "document_id"),
+                    first_number(fields, "score", "relevance_score"),
+                    first_text(fields, "content", "text", "page_content"),
+                )
+            )
+    return tuple(out)
+
+
+def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
+    """Source and target of a hand-off span, as far as the span names them."""
+    source = first_text(span.attributes, "gen_ai.transfer.source.name", "gen_ai.handoff.from_agent")
+    target = first_text(span.attributes, "gen_ai.transfer.target.name", "gen_ai.handoff.to_agent")
+    return HandoffFields(source, target) if source or target else None
+
+
+def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """The tools that the model was offered."""
+    recorded = span.attributes.get("gen_ai.tool.definitions")
+    found = None if recorded is None else definitions_of(recorded, memo)
+    if found is None and span.events:
+        for event in span.events:
+            found = found or definitions_of(event.attributes.get("gen_ai.tool.definitions"), memo)
+    return found
+
+
+def context(span: RawSpan, memo: Memo) -> ContextFields:
+    """Session and user ids."""
+    attributes = span.attributes
+    return ContextFields(
+        first_text(attributes, "gen_ai.conversation.id", "session.id"),
+        first_text(attributes, "user.id", "enduser.id"),
+        first_text(attributes, "request.id", "http.request.id"),
+    )
+
+
+def error(span: RawSpan) -> SpanError | None:
+    """Type and message of a failure, the exception event first: a status message may hold a whole stack trace."""
+    kind_of_error = text_of(span.attributes.get("error.type")) or ""
+    message = ""
+    for event in span.events:
+        if event.name == "exception":
+            kind_of_error = text_of(event.attributes.get("exception.type")) or kind_of_error
+            message = text_of(event.attributes.get("exception.message")) or message
+    message = message or span.status_message
+    return SpanError(type=kind_of_error, message=message) if kind_of_error or message or span.status_code == 2 else None
+
+
+CONTENT_SWITCHES: Mapping[str, str] = {
+    "autogen-core": "Its own spans never carry content: install openinference-instrumentation-autogen-agentchat.",
+    "semantic_kernel.utils.telemetry.model_diagnostics.decorators": (
+        "Set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true."
+    ),
+}
+"""What to do about missing content, for scopes that speak the generic dialect and have a switch of their own."""
+
+CONVENTION = Convention(
+    name="genai",
+    title="OpenTelemetry GenAI",
+    keys=("gen_ai.operation.name", "gen_ai.tool.name"),
+    kind=kind,
+    tool=tool,
+    llm=llm,
+    messages=messages,
+    output=output,
+    requests=requests,
+    answer_text=answer_text,
+    agent=agent,
+    retrieval=retrieval,
+    handoff=handoff,
+    definitions=definitions,
+    context=context,
+    error=error,
+    content_switch=(
+        "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (or 'true' for older instrumentations)."
+    ),
+)

@@ -1,0 +1,268 @@
+"""What an agent's or a chain's span says: its name, what was asked and what was answered.
+
+`input.value` and `output.value` hold whatever the framework's entry point was called with and returned: plain text, a
+message list, a graph's state, an object with the question among its settings, or only a printed object. The question
+and the answer are taken where they stand plainly; state, search results, tool requests and printed objects are neither.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from spanwise.conventions._genai import first_user_text, last_answer_text
+from spanwise.conventions._messages import items
+from spanwise.conventions._openinference_envelopes import held_messages, is_unsaid, recorded
+from spanwise.conventions._openinference_messages import INPUT, LANGCHAIN, flattened, output
+from spanwise.conventions._reprs import is_dump, read_repr
+from spanwise.conventions._values import first_text, mapping_of, text_of
+from spanwise.model.content import AgentFields, Memo
+from spanwise.model.raw import STATUS_ERROR, Attributes, RawSpan
+
+INSTRUCTOR = "openinference.instrumentation.instructor"
+LLAMA_STEP = ".run_agent_step"
+METHODS = (
+    ".run", ".arun", ".kickoff", ".kickoff_async", ".akickoff", "._execute_core", "._aexecute_core", ".execute",
+    ".execute_task", ".invoke", ".ainvoke", ".stream", ".astream", ".on_messages_stream", ".on_messages", ".run_stream",
+    ".query", ".continue_run", ".acontinue_run", ".ClaudeSDKClient.receive_response",
+)  # fmt: skip
+# What an agent without a name is called, after its class.
+CLASSES = frozenset({"AgentExecutor", "ToolCallingAgent", "CodeAgent", "MultiStepAgent"})
+# What may hold the question: outright, in text; or, where no messages do, in text or deeper.
+_QUESTIONS = ("task", "question", "query", "query_str", "user_msg", "user_input", "user_query", "input")
+_DEEPER_QUESTIONS = (*_QUESTIONS, "prompt", "new_message", "message", "text", "inputs", "input_args", "kwargs", "data")
+_ANSWERS = ("answer", "final_answer", "final_output", "raw", "output", "response", "result", "generation", "reply")
+_DEEPER_ANSWERS = (*_ANSWERS, "return_values", "final_report", "text", "data")
+_THINKING = frozenset({"reasoning", "rationale", "trajectory", "thought"})
+_ERRORS = ("error", "error_code", "error_message")
+_STATE = frozenset({"messages", "state", "trajectory", "steps", "content", "update", "goto"})
+_STEP = re.compile(r"Step \d+")
+_BRACKETED = re.compile(r"[\w ]+\[(.+)\]")
+_OPAQUE = re.compile(r"(?:[a-z]+_)?(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\d{6,})")
+_LLAMA_AGENT = "current_agent_name='"
+_DEPTH = 5
+
+
+def agent(span: RawSpan, memo: Memo) -> AgentFields:
+    """Name, question and answer of an agent's or a chain's span."""
+    attributes = span.attributes
+    if span.name.endswith(LLAMA_STEP):
+        return AgentFields(_llama_agent(attributes))
+    name = _name(span) if _is_agent(attributes) else text_of(attributes.get("agent.name"))
+    if _STEP.fullmatch(span.name):  # a step of smolagents: its output is what a tool returned
+        return AgentFields(name)
+    return AgentFields(name, _query(span, memo), _answer(span, memo) if span.status_code != STATUS_ERROR else None)
+
+
+def _is_agent(attributes: Attributes) -> bool:
+    kind = attributes.get("openinference.span.kind")
+    return isinstance(kind, str) and kind.upper() == "AGENT"
+
+
+def _name(span: RawSpan) -> str | None:
+    attributes = span.attributes
+    found = first_text(attributes, "agent.name", "graph.node.name")
+    if found is None:
+        if attributes.get("gen_ai.agent.name"):
+            return None
+        found = text_of(attributes.get("graph.node.id"))
+        if found is None or _OPAQUE.fullmatch(found):
+            found = bare_name(span.name)
+            if found in CLASSES:
+                return None
+    return found.strip() or None
+
+
+def bare_name(name: str) -> str:
+    """A span's name without the method that was wrapped: `research_agent.run`, `agent_run [research_agent]`."""
+    for method in METHODS:
+        if name.endswith(method) and len(name) > len(method):
+            return name[: -len(method)]
+    inside = _BRACKETED.fullmatch(name)
+    return inside.group(1) if inside is not None else name.removeprefix("invoke_agent ")
+
+
+def _llama_agent(attributes: Attributes) -> str | None:
+    """LlamaIndex names the agent nowhere but in the printed event that starts its step."""
+    event = text_of(attributes.get("input.value")) or ""
+    at = event.rfind(_LLAMA_AGENT)
+    return (event[at + len(_LLAMA_AGENT) :].partition("'")[0] or None) if at >= 0 else None
+
+
+def _query(span: RawSpan, memo: Memo) -> str | None:
+    attributes = span.attributes
+    found = _crew_task(attributes, memo)
+    if found is not None:
+        return found
+    found = _asked(recorded(attributes, "input", memo), memo, 0)
+    if found is None and span.scope.name not in LANGCHAIN:
+        found = first_user_text(flattened(attributes, INPUT, memo))
+    return found
+
+
+def _crew_task(attributes: Attributes, memo: Memo) -> str | None:
+    """CrewAI is asked by its first task's description, in which the inputs are still to be put."""
+    tasks = items(memo.json(attributes.get("crew_tasks")))
+    first = mapping_of(tasks[0]) if tasks else None
+    found = first_text(first, "description") if first is not None else text_of(attributes.get("task_description"))
+    if found is None and "task_key" in attributes:
+        result = mapping_of(memo.json(attributes.get("output.value")))
+        found = first_text(result, "description") if result is not None else None
+    inputs = mapping_of(memo.json(attributes.get("crew_inputs"))) if found is not None and "{" in found else None
+    for name, value in (inputs or {}).items():
+        found = found.replace("{" + name + "}", str(value)) if found is not None else None
+    return None if found is None or is_unsaid(found) else found.strip()
+
+
+def _asked(value: object, memo: Memo, depth: int) -> str | None:
+    """The question in a recorded input."""
+    if depth > _DEPTH or value is None:
+        return None
+    if isinstance(value, str):
+        return None if is_unsaid(value) else value.strip()
+    listed = items(value)
+    if listed is not None:
+        return _asked_last(listed, memo)
+    fields = mapping_of(value)
+    if fields is None:
+        return None
+    for key in _QUESTIONS:
+        outright = text_of(fields.get(key))
+        if outright is not None and not is_unsaid(outright):
+            return outright.strip()
+    spoken = held_messages([{"role": "user", **fields}] if "parts" in fields else fields, memo)
+    if spoken is not None:
+        return first_user_text(spoken)
+    for key in _DEEPER_QUESTIONS:
+        found = _asked(fields.get(key), memo, depth + 1)
+        if found is not None:
+            return found
+    return _only_text(fields) or (_asked_component(fields, memo, depth) if depth else None)
+
+
+def _asked_last(listed: Sequence[object], memo: Memo) -> str | None:
+    """The last thing that a user said in a list of messages, of content blocks or of texts."""
+    spoken = held_messages(listed, memo)
+    if spoken is not None:
+        return first_user_text(spoken)
+    texts: list[str] = []
+    for item in listed:
+        fields = mapping_of(item)
+        text = text_of(fields.get("text")) if fields is not None else text_of(item)
+        if text is not None and not is_unsaid(text):
+            texts.append(text)
+    return "\n".join(texts) if len(texts) == len(listed) and texts else None
+
+
+def _only_text(fields: Mapping[str, object]) -> str | None:
+    """The text of an input that has a single value: whatever its name, it is what was asked."""
+    if len(fields) == 1:
+        value = next(iter(fields.values()))
+        if isinstance(value, str) and not is_unsaid(value):
+            return value
+    return None
+
+
+def _asked_component(fields: Mapping[str, object], memo: Memo, depth: int) -> str | None:
+    """Haystack: the inputs of a pipeline's components, by name."""
+    for value in fields.values():
+        inner = mapping_of(value)
+        found = _asked(inner, memo, depth + 1) if inner is not None else None
+        if found is not None:
+            return found
+    return None
+
+
+def _answer(span: RawSpan, memo: Memo) -> str | None:
+    attributes = span.attributes
+    value = attributes.get("output.value")
+    if value is None:
+        return last_answer_text(output(span, memo))
+    decoded = recorded(attributes, "output", memo)
+    fields = mapping_of(decoded)
+    if fields is None and items(decoded) is None:
+        return _spoken(value) if decoded is not None else None
+    found = _answered(decoded, memo, 0)
+    if found is None and fields is not None and isinstance(value, str) and _returns_its_answer(span):
+        return _structured(value, fields)
+    return found
+
+
+def _spoken(value: object) -> str | None:
+    """The recorded text, unless nobody said it."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str) or is_unsaid(value):
+        return None
+    # A list or mapping in Python's notation is a tool's result or a state.
+    return None if value[0] in "[{" and read_repr(value) is not value else value.strip()
+
+
+def _answered(value: object, memo: Memo, depth: int) -> str | None:
+    """The answer in a recorded output."""
+    if isinstance(value, str | int | float):
+        return _spoken(value)
+    fields = mapping_of(value)
+    if depth > _DEPTH or (fields is not None and any(fields.get(key) for key in _ERRORS)):
+        return None
+    outright = _outright(fields) if fields is not None else None
+    if outright is not None:
+        return outright
+    spoken = held_messages(value, memo)
+    if spoken is not None:
+        return last_answer_text(spoken) or (_structured_response(fields) if fields is not None else None)
+    return _answered_deeper(fields, memo, depth) if fields is not None else None
+
+
+def _outright(fields: Mapping[str, object]) -> str | None:
+    """The answer that stands as text under a name which says so."""
+    named = (fields.get(key) for key in _ANSWERS)
+    return next((said for value in named if isinstance(value, str | int | float) and (said := _spoken(value))), None)
+
+
+def _answered_deeper(fields: Mapping[str, object], memo: Memo, depth: int) -> str | None:
+    for key in _DEEPER_ANSWERS:
+        found = _answered(fields.get(key), memo, depth + 1)
+        if found is not None:
+            return found
+    found = _only_text({key: item for key, item in fields.items() if key not in _THINKING})
+    return found or _answered_component(fields, memo, depth)
+
+
+def _answered_component(fields: Mapping[str, object], memo: Memo, depth: int) -> str | None:
+    """Haystack: replies or answers among what a pipeline's components returned."""
+    for key in ("replies", "answers"):
+        for item in reversed(items(fields.get(key)) or ()):
+            found = _answered(read_repr(item) if isinstance(item, str) and is_dump(item) else item, memo, depth + 1)
+            if found is not None:
+                return found
+    for value in fields.values():
+        inner = mapping_of(value)
+        if inner is not None and not {"replies", "answers"}.isdisjoint(inner):
+            return _answered_component(inner, memo, depth + 1)
+    return None
+
+
+def _structured_response(fields: Mapping[str, object]) -> str | None:
+    """LangChain: the typed answer of an agent whose last message only requests it."""
+    response = fields.get("structured_response")
+    if response is None:
+        return None
+    if isinstance(response, str):
+        return response
+    try:
+        return msgspec.json.encode(response).decode()
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _returns_its_answer(span: RawSpan) -> bool:
+    """The agent's output is its typed result, as is Instructor's; a graph's is its state, a chain's may be anything."""
+    return (_is_agent(span.attributes) and span.scope.name not in LANGCHAIN) or span.scope.name == INSTRUCTOR
+
+
+def _structured(text: str, fields: Mapping[str, object]) -> str | None:
+    """A typed result as it was recorded; not one that holds messages, a state or an error."""
+    return None if not _STATE.isdisjoint(fields) or any(fields.get(key) for key in _ERRORS) else text

@@ -1,0 +1,183 @@
+"""What a tool was given and what it gave back, with the wrappers of instrumentations and frameworks taken off.
+
+`input.value` holds how the tool's function was called: the bare value of a lone argument, the arguments, or those
+inside `{"args": [...], "kwargs": {...}}`, together with context objects that the framework passed along. `output.value`
+holds what came back: a value, a LangChain message or LangGraph command around it, an ADK function response,
+LlamaIndex's or MCP's result object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from spanwise.conventions._messages import items, plain
+from spanwise.conventions._reprs import is_object, read_repr
+from spanwise.conventions._values import first_text, mapping_of, text_of
+from spanwise.model.content import Memo
+from spanwise.model.raw import Attributes
+
+Fields: TypeAlias = Mapping[str, object]
+
+_CALL_KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
+_CONTEXT_KEYS = frozenset({"messages", "configurable", "tool_call_id", "stream_writer", "callbacks"})
+_CONTEXTS = frozenset({"state", "runtime", "tool_runtime", "config", "store", "context"})
+_RESPONSE_KEYS = frozenset({"id", "name", "response", "will_continue", "scheduling", "parts"})
+_CALL_ID_REPR = re.compile(r"tool_call_id='([^']*)'")
+_MESSAGE_REPR = re.compile(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[ ,)])""", re.DOTALL)
+
+
+class Given(msgspec.Struct):
+    """What a tool was given; the call's id where the framework passes it along."""
+
+    value: object = None
+    call_id: str | None = None
+
+
+class Outcome(msgspec.Struct):
+    """What a tool gave back, and whether it is a failure, which the status code may not show."""
+
+    value: object = None
+    failed: bool = False
+    call_id: str | None = None
+
+
+def given(attributes: Attributes, memo: Memo, *, beeai: bool = False) -> Given:
+    """What the tool was given."""
+    value = attributes.get("input.value")
+    if value is None:
+        return Given(_from_parameters(memo.json(attributes.get("tool.parameters"))))
+    value = memo.json(value)
+    if isinstance(value, str) and value[:1] == "{":
+        value = read_repr(value)
+    fields = mapping_of(value)
+    if beeai and fields is not None and "input" in fields and "options" in fields:
+        value = fields["input"]
+        fields = mapping_of(value)
+    if fields is None:
+        return Given(value)
+    return _called(fields) if fields and fields.keys() <= _CALL_KEYS else _without_context(fields)
+
+
+def _called(fields: Fields) -> Given:
+    """The arguments of a recorded call: the keywords, or the list of positional ones where there are no keywords."""
+    named = mapping_of(fields.get("kwargs"))
+    positional = items(fields.get("args"))
+    if named and positional:
+        return _without_context({**named, "args": positional})
+    return Given(list(positional)) if positional else _without_context(named or {})
+
+
+def _without_context(fields: Fields) -> Given:
+    """The arguments without objects, graph state and the call's own id, which the model did not give."""
+    kept = {name: value for name, value in fields.items() if not _is_context(name, value)}
+    return Given(kept, text_of(kept.pop("tool_call_id", None)) if len(kept) > 1 else None)
+
+
+def _is_context(name: str, value: object) -> bool:
+    if is_object(value):
+        return True
+    inner = mapping_of(value) if name in _CONTEXTS else None
+    return inner is not None and not _CONTEXT_KEYS.isdisjoint(inner)
+
+
+def _from_parameters(value: object) -> object:
+    """Arguments from `tool.parameters`, where it holds those and not the tool's schema."""
+    listed = items(value)
+    if listed is not None:  # Bedrock: [{"name": ..., "type": ..., "value": ...}]
+        pairs = [pair for pair in map(mapping_of, listed) if pair is not None and "name" in pair and "value" in pair]
+        return {str(pair["name"]): pair["value"] for pair in pairs} if pairs else None
+    fields = mapping_of(value)
+    if fields is None or "properties" in fields or fields.get("type") == "object":
+        return None
+    specs = [mapping_of(item) for item in fields.values()]
+    if specs and all(spec is not None and "type" in spec for spec in specs):
+        return None
+    return fields
+
+
+def outcome(value: object, memo: Memo) -> Outcome:
+    """What the tool gave back."""
+    decoded = memo.json(value)
+    if isinstance(decoded, str) and decoded is not value:  # DSPy encodes text that is JSON already once more
+        decoded = memo.json(decoded)
+    if isinstance(decoded, str):
+        return _from_repr(decoded, memo)
+    listed = items(decoded)
+    fields = mapping_of(listed[0] if listed is not None and len(listed) == 1 else decoded)
+    if fields is not None and list(fields) == ["output"]:  # LangChain, before its messages were written as mappings
+        return outcome(fields["output"], memo)
+    if fields is not None:
+        for read in (_from_message, _from_command, _from_llama_index, _from_response, _from_blocks):
+            found = read(fields, memo)
+            if found is not None:
+                return found
+    return Outcome(plain(decoded, memo))
+
+
+def _from_message(fields: Fields, memo: Memo) -> Outcome | None:
+    """A LangChain tool message, in each of its serialisations."""
+    inner = mapping_of(fields.get("kwargs" if "lc" in fields else "data")) or fields
+    if "content" not in inner or not ("tool_call_id" in inner or inner.get("type") == "tool"):
+        return None
+    return Outcome(plain(inner["content"], memo), inner.get("status") == "error", first_text(inner, "tool_call_id"))
+
+
+def _from_command(fields: Fields, memo: Memo) -> Outcome | None:
+    """A LangGraph command: the tool message that it adds to the state."""
+    if "update" not in fields or "goto" not in fields:
+        return None
+    update = mapping_of(memo.json(fields["update"])) or {}
+    for item in reversed(items(update.get("messages")) or ()):
+        message = mapping_of(item)
+        found = _from_message(message, memo) if message is not None else None
+        if found is not None:
+            return found
+    return Outcome(dict(update) or fields.get("resume"))
+
+
+def _from_llama_index(fields: Fields, memo: Memo) -> Outcome | None:
+    if "tool_name" not in fields or not ("raw_output" in fields or "raw_input" in fields):
+        return None
+    raw = fields.get("raw_output")
+    value = fields.get("blocks", fields.get("content")) if raw is None else raw
+    return Outcome(plain(value, memo), fields.get("is_error") is True)
+
+
+def _from_response(fields: Fields, memo: Memo) -> Outcome | None:
+    """A function response of ADK, which says in the response itself that the tool failed."""
+    if "response" not in fields or "name" not in fields or not fields.keys() <= _RESPONSE_KEYS:
+        return None
+    response = memo.json(fields["response"])
+    inner = mapping_of(response)
+    failed = inner is not None and ("error" in inner or inner.get("status") == "error")
+    if inner is not None and list(inner) == ["result"]:
+        response = inner["result"]
+    return Outcome(plain(response, memo), failed, first_text(fields, "id"))
+
+
+def _from_blocks(fields: Fields, memo: Memo) -> Outcome | None:
+    """A result object of MCP or of Strands, or a lone block of text."""
+    blocks = items(fields.get("content"))
+    if blocks is not None and not {"isError", "is_error", "toolUseId", "status"}.isdisjoint(fields):
+        failed = fields.get("isError") is True or fields.get("is_error") is True or fields.get("status") == "error"
+        structured = fields.get("structuredContent")
+        value = plain(blocks, memo) if blocks or structured is None else structured
+        return Outcome(value, failed, first_text(fields, "toolUseId"))
+    if fields.get("type") == "text" and isinstance(fields.get("text"), str):
+        return Outcome(plain([fields], memo))
+    return None
+
+
+def _from_repr(text: str, memo: Memo) -> Outcome:
+    """A tool message or a command as older instrumentations print it; any other text is the result itself."""
+    if text.startswith(("content=", "ToolMessage(", "Command(")):
+        found = _MESSAGE_REPR.search(text)
+        if found is not None:
+            call_id = _CALL_ID_REPR.search(text, found.end())
+            failed = text.find("status='error'", found.end()) >= 0
+            return Outcome(plain(read_repr(found.group(1)), memo), failed, call_id.group(1) if call_id else None)
+    return Outcome(plain(text, memo))

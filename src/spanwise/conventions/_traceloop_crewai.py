@@ -1,0 +1,73 @@
+"""CrewAI as Traceloop records it: no span for a tool, and the crew's whole conversation printed on the crew's span."""
+
+from __future__ import annotations
+
+import re
+
+from spanwise.conventions._messages import definitions_of, items, messages_of
+from spanwise.conventions._payloads import answered
+from spanwise.conventions._reprs import read_repr
+from spanwise.conventions._values import first_text, int_of, mapping_of, text_of
+from spanwise.model.content import AgentFields, LLMFields, Memo, Message, Messages, ToolDefinition
+from spanwise.model.raw import RawSpan
+
+_FAILED = "Error executing tool"
+_COUNT = re.compile(r"(\w+)=(\d{1,15})")
+
+
+def llm(span: RawSpan) -> LLMFields:
+    """The tokens of all model calls of the crew."""
+    text = span.attributes.get("crewai.crew.token_usage")
+    counts = {name: int_of(number) for name, number in _COUNT.findall(text if isinstance(text, str) else "")}
+    return LLMFields(
+        input_tokens=counts.get("prompt_tokens"),
+        output_tokens=counts.get("completion_tokens"),
+        cache_read_tokens=counts.get("cached_prompt_tokens"),
+        cache_write_tokens=counts.get("cache_creation_tokens"),
+        reasoning_tokens=counts.get("reasoning_tokens"),
+    )
+
+
+def messages(span: RawSpan, memo: Memo) -> Messages:
+    """The conversations of the tasks, out of the printed `TaskOutput` objects; nothing where they cannot be read."""
+    printed = span.attributes.get("crewai.crew.tasks_output")
+    tasks = items(read_repr(printed)) if isinstance(printed, str) else None
+    sent: list[Message] = []
+    for task in tasks or ():
+        fields = mapping_of(task)
+        if fields is not None:
+            sent += messages_of(fields.get("messages"), memo) or ()
+    for part in (part for message in sent for part in message.parts):
+        if part.type == "tool_result" and isinstance(part.value, str) and part.value.startswith(_FAILED):
+            part.error = True
+    got = tuple(message for message in sent if message.role == "assistant")
+    return Messages(tuple(sent) or None, got or None)
+
+
+def agent(span: RawSpan, memo: Memo) -> AgentFields:
+    """What a crew or a task was to do, and what came of it; neither is an agent."""
+    attributes = span.attributes
+    listed = items(memo.json(attributes.get("crewai.crew.tasks"))) or ()
+    tasks = [first_text(mapping_of(task) or {}, "description") for task in listed]
+    query = "\n".join(task for task in tasks if task) or text_of(attributes.get("crewai.task.description"))
+    result = attributes.get("crewai.crew.result")
+    return AgentFields(
+        None, query, answered(attributes.get("traceloop.entity.output") if result is None else result, memo)
+    )
+
+
+def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """The tools of an agent or a task, or of all agents and tasks of a crew."""
+    attributes = span.attributes
+    for key in ("crewai.agent.tools", "crewai.task.tools"):
+        if key in attributes:
+            return definitions_of(attributes[key], memo)
+    found: dict[str, ToolDefinition] = {}
+    known = False
+    for key in ("crewai.crew.agents", "crewai.crew.tasks"):
+        for owner in items(memo.json(attributes.get(key))) or ():
+            offered = definitions_of((mapping_of(owner) or {}).get("tools"), memo)
+            known = known or offered is not None
+            for item in offered or ():
+                found.setdefault(item.name, item)
+    return tuple(found.values()) if known else None

@@ -1,0 +1,86 @@
+"""LlamaIndex as Traceloop records it: a span per call of a method, named after its class, content as it was passed."""
+
+from __future__ import annotations
+
+from spanwise.conventions._messages import definitions_of
+from spanwise.conventions._openinference_tools import outcome
+from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, reply
+from spanwise.conventions._values import first_text, mapping_of
+from spanwise.model.content import AgentFields, Memo, Message, Messages, ToolDefinition, ToolFields
+from spanwise.model.raw import RawSpan
+from spanwise.model.span import Kind
+
+LLAMA_INDEX = "opentelemetry.instrumentation.llamaindex"
+
+_INPUT = "traceloop.entity.input"
+_OUTPUT = "traceloop.entity.output"
+
+
+def kind(span: RawSpan) -> Kind | None:
+    """What a span without an operation is; None where its class and content do not tell."""
+    attributes = span.attributes
+    if "tool.name" in attributes:  # the agent's step around the tool: it has the name, the id and the failure
+        return "tool"
+    name, _, role = span.name.rpartition(".")
+    if name.endswith("Tool"):
+        return "tool"
+    if name.endswith("Retriever") or name == "retrieve":
+        return "retrieval"
+    given, returned = attributes.get(_INPUT), attributes.get(_OUTPUT)
+    # A retriever returns a list of nodes; a query engine, called with the same argument, one response.
+    if isinstance(given, str) and isinstance(returned, str) and given.startswith('{"str_or_query_bundle"'):
+        return "retrieval" if returned.startswith("[") else None
+    if role == "workflow" and name.endswith("Agent"):
+        return "agent"
+    # Among several agents each step names whose it is; the model is called in the one that returns a response.
+    if name == "AgentWorkflow" and role == "task" and isinstance(returned, str):
+        return "agent" if returned.startswith('{"response"') and '"current_agent_name"' in returned else None
+    return None
+
+
+def tool(span: RawSpan, memo: Memo) -> ToolFields:
+    """A tool: from the step that called it, else from the tool's own call, whose name is in what it returned."""
+    attributes = span.attributes
+    returned = mapping_of(memo.json(attributes.get(_OUTPUT)))
+    called = attributes.get("tool.arguments")
+    if called is None and attributes.get(_INPUT) is not None:
+        called = call_arguments(attributes.get(_INPUT), memo)
+    call_id = None
+    result: object = attributes.get(_OUTPUT)
+    if returned is not None and "tool_output" in returned:
+        call_id = first_text(returned, "tool_id")
+        called = returned.get("tool_kwargs") if called is None else called
+        result = returned["tool_output"]
+    found = outcome(result, memo)
+    name = first_text(attributes, "tool.name") or (first_text(returned, "tool_name") if returned is not None else None)
+    return ToolFields(name, called, found.value, call_id, found.failed)
+
+
+def messages(span: RawSpan, memo: Memo) -> Messages:
+    """The messages as they were passed: the GenAI attributes leave out requested tool calls."""
+    return Messages(conversation(memo.json(span.attributes.get(_INPUT)), memo), output(span, memo))
+
+
+def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """The response as it was returned."""
+    returned = mapping_of(memo.json(span.attributes.get(_OUTPUT)))
+    return reply(returned, memo) if returned is not None and "message" in returned else None
+
+
+def agent(span: RawSpan, memo: Memo) -> AgentFields:
+    """The agent that was at work last, which the events name, and its response."""
+    attributes = span.attributes
+    returned = mapping_of(memo.json(attributes.get(_OUTPUT)))
+    inner = mapping_of((returned or {}).get("result")) or returned or {}
+    name = first_text(inner, "current_agent_name")
+    if name is None and attributes.get("traceloop.span.kind") == "agent":
+        name = first_text(attributes, "traceloop.entity.name")
+    given = attributes.get(_INPUT)
+    return AgentFields(name, None if given is None else asked(given, memo), answered(returned, memo))
+
+
+def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """The tools passed to the model."""
+    given = mapping_of(memo.json(span.attributes.get(_INPUT)))
+    settings = mapping_of((given or {}).get("kwargs")) or {}
+    return definitions_of(settings["tools"], memo) if "tools" in settings else None

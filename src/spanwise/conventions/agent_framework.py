@@ -1,0 +1,38 @@
+"""Microsoft's Agent Framework, by its own spans: the GenAI conventions, and workflow spans of its own.
+
+Content needs no special reading: `_genai` finds it in attributes, or in one log event per message. What is special are
+the names: a workflow's run is no GenAI operation, its executors, edges and messages are plumbing, and a call that a
+handed-over agent makes is marked with an id of "unknown".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spanwise.conventions import _genai
+from spanwise.conventions._convention import Convention
+from spanwise.model.raw import RawSpan
+from spanwise.model.span import Kind
+
+_NAMES: Mapping[str, Kind] = {"workflow.run": "workflow", "workflow.build": "setup"}
+_PLUMBING = ("executor.process", "edge_group.process", "message.send")
+
+
+def kind(span: RawSpan) -> Kind | None:
+    """What the operation says; a workflow's run and its building by name, its inner traffic is nobody's step."""
+    found = _genai.kind(span)
+    if found is not None:
+        return found
+    name = span.name
+    return _NAMES.get(name.partition(" ")[0]) or ("other" if name.startswith(_PLUMBING) else None)
+
+
+CONVENTION = Convention(
+    name="agent_framework",
+    title="Microsoft Agent Framework",
+    scopes=("agent_framework",),
+    kind=kind,
+    output=_genai.output,
+    requests=_genai.requests,
+    content_switch="Set ENABLE_SENSITIVE_DATA=true.",
+)

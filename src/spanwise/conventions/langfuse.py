@@ -1,0 +1,289 @@
+"""Langfuse's SDKs from 3.0: `langfuse.observation.*`, from `@observe`, the LangChain handler and the OpenAI wrapper.
+
+The LangChain handler calls an agent whatever has "agent" in its name or class, output parsers and middleware hooks too,
+and a chain an agent whose name has not: LangChain's own metadata, where it is recorded, names the agent. Usage is split
+into kinds that exclude each other (`input` is what was not cached), unless a provider's own numbers were passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from spanwise.conventions import _genai
+from spanwise.conventions._convention import Convention
+from spanwise.conventions._messages import definitions_of, items, messages_of
+from spanwise.conventions._openinference_tools import outcome
+from spanwise.conventions._payloads import answered, asked, call_arguments, documents, reply, searched
+from spanwise.conventions._values import first_int, first_number, first_text, int_of, mapping_of, number_of, text_of
+from spanwise.model.content import (
+    AgentFields,
+    ContextFields,
+    LLMFields,
+    Memo,
+    Message,
+    Messages,
+    RetrievalFields,
+    ToolDefinition,
+    ToolFields,
+)
+from spanwise.model.raw import Attributes, RawSpan
+from spanwise.model.span import Kind, SpanError
+
+Fields: TypeAlias = Mapping[str, object]
+
+_KINDS: Mapping[str, Kind] = {
+    "agent": "agent",
+    "chain": "workflow",
+    "span": "workflow",
+    "generation": "llm",
+    "tool": "tool",
+    "retriever": "retrieval",
+    "embedding": "embedding",
+    "evaluator": "evaluation",
+    "guardrail": "guardrail",
+    "event": "other",
+}
+_OBSERVATION = "langfuse.observation."
+_METADATA = "langfuse.observation.metadata."
+_TRACE_METADATA = "langfuse.trace.metadata."
+_PLUMBING = (".before_agent", ".after_agent", "OutputParser")
+_CACHE_READ = ("input_cache_read", "cache_read_input_tokens", "input_cached_tokens", "cached_input_tokens")
+_CACHE_WRITE = (
+    "input_cache_creation", "cache_creation_input_tokens", "input_cache_write", "input_cache_write_tokens",
+    "cache_write_input_tokens",
+)  # fmt: skip
+_PROVIDER_INPUT = ("prompt_tokens", "input_tokens", "promptTokens", "inputTokens")
+_PROVIDER_OUTPUT = ("completion_tokens", "output_tokens", "completionTokens", "outputTokens")
+_REASONING = ("output_reasoning", "output_reasoning_tokens", "reasoning_tokens", "reasoning")
+# Entries that count what another entry counts already.
+_COUNTED_TWICE = ("priority", "ephemeral")
+
+
+def kind(span: RawSpan) -> Kind | None:
+    """The kind that the observation's type names, agents as the framework knows them."""
+    attributes = span.attributes
+    said = attributes.get("langfuse.observation.type")
+    if not isinstance(said, str):
+        return None
+    found = _KINDS.get(said)
+    if found == "agent":
+        return "workflow" if span.name == "agent" or span.name.endswith(_PLUMBING) else found
+    if said == "chain":
+        named = attributes.get("langfuse.observation.metadata.lc_agent_name")
+        return "agent" if isinstance(named, str) and named in (span.name, f'"{span.name}"') else found
+    return found
+
+
+def failed(span: RawSpan) -> bool:
+    """The observation's level tells a failure; the first releases left the status unset."""
+    return span.attributes.get("langfuse.observation.level") == "ERROR"
+
+
+def tool(span: RawSpan, memo: Memo) -> ToolFields:
+    """The tool by its span's name; what it was given as its arguments, or as a recorded call of the function."""
+    attributes = span.attributes
+    given = attributes.get("langfuse.observation.input")
+    found = outcome(attributes.get("langfuse.observation.output"), memo)
+    call_id = memo.json(attributes.get(f"{_METADATA}tool_call_id"))
+    return ToolFields(
+        span.name or None,
+        None if given is None else call_arguments(given, memo),
+        found.value,
+        text_of(call_id) or found.call_id,
+        failed(span) or found.failed,
+        message=text_of(attributes.get("langfuse.observation.status_message")) or "",
+    )
+
+
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
+    """Model, usage and cost of a generation."""
+    attributes = span.attributes
+    usage = mapping_of(memo.json(attributes.get("langfuse.observation.usage_details"))) or {}
+    read = _provider_usage if "input" not in usage and first_int(usage, *_PROVIDER_INPUT) is not None else _own_usage
+    said = read(usage)
+    said.model = text_of(attributes.get("langfuse.observation.model.name"))
+    said.provider = text_of(memo.json(attributes.get(f"{_METADATA}ls_provider")))
+    said.cost_usd = _cost(mapping_of(memo.json(attributes.get("langfuse.observation.cost_details"))))
+    return said
+
+
+def _provider_usage(usage: Fields) -> LLMFields:
+    """A provider's own numbers: what the details count is part of the totals."""
+    sent = _details(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details")
+    got = _details(usage, "completion_tokens_details", "output_tokens_details", "output_token_details")
+    return LLMFields(
+        input_tokens=first_int(usage, *_PROVIDER_INPUT),
+        output_tokens=first_int(usage, *_PROVIDER_OUTPUT),
+        cache_read_tokens=first_int({**usage, **sent}, "cached_tokens", "cache_read", *_CACHE_READ),
+        cache_write_tokens=first_int({**usage, **sent}, "cache_write_tokens", "cache_creation", *_CACHE_WRITE),
+        reasoning_tokens=first_int({**usage, **got}, *_REASONING),
+    )
+
+
+def _details(usage: Fields, *keys: str) -> Fields:
+    for key in keys:
+        found = mapping_of(usage.get(key))
+        if found is not None:
+            return found
+    return {}
+
+
+def _own_usage(usage: Fields) -> LLMFields:
+    """Langfuse's numbers: each kind of token counted once, so that all kinds of a side make up its total."""
+    sent, got = int_of(usage.get("input")), int_of(usage.get("output"))
+    if sent is None or got is None or int_of(usage.get("total")) != sent + got:  # else the total says: nothing on top
+        sent, got = _sum(usage, "input", "cached"), _sum(usage, "output")
+    return LLMFields(
+        input_tokens=sent,
+        output_tokens=got,
+        cache_read_tokens=first_int(usage, *_CACHE_READ),
+        cache_write_tokens=first_int(usage, *_CACHE_WRITE),
+        reasoning_tokens=first_int(usage, *_REASONING),
+    )
+
+
+def _sum(usage: Fields, *sides: str) -> int | None:
+    known = [
+        number
+        for key, value in usage.items()
+        if any(side in key for side in sides)
+        and not any(mark in key for mark in _COUNTED_TWICE)
+        and (number := int_of(value)) is not None
+    ]
+    return sum(known) if known else None
+
+
+def _cost(details: Fields | None) -> float | None:
+    if details is None:
+        return None
+    total = first_number(details, "total")
+    if total is not None:
+        return total
+    parts = [number for number in map(number_of, details.values()) if number is not None]
+    return sum(parts) if parts else None
+
+
+def messages(span: RawSpan, memo: Memo) -> Messages:
+    """What the model was sent, without the tools that the LangChain handler puts among the messages, and its answer."""
+    given = memo.json(span.attributes.get("langfuse.observation.input"))
+    fields = mapping_of(given)
+    sent: tuple[Message, ...] | None
+    if isinstance(given, str):
+        sent = messages_of([given], memo) if given else None
+    elif fields is not None and ("input" in fields or "instructions" in fields):
+        sent = messages_of([*_instructions(fields), *_listed(fields.get("input"))], memo)
+    else:
+        held = items(fields.get("messages")) if fields is not None else items(given)
+        sent = messages_of([item for item in held if _offered(item) is None], memo) if held else None
+    return Messages(sent, output(span, memo))
+
+
+def _instructions(fields: Fields) -> Iterable[object]:
+    text = text_of(fields.get("instructions"))
+    return [{"role": "system", "content": text}] if text else []
+
+
+def _listed(value: object) -> Iterable[object]:
+    return items(value) or ([value] if isinstance(value, str | Mapping) and value else [])  # pyright: ignore[reportUnknownVariableType]  # a mapping of anything
+
+
+def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """What the model answered."""
+    return reply(span.attributes.get("langfuse.observation.output"), memo)
+
+
+def _offered(item: object) -> Fields | None:
+    """The tool definition that a message of the LangChain handler holds; None for a real message."""
+    fields = mapping_of(item)
+    if fields is None or fields.get("role") != "tool" or "tool_call_id" in fields:
+        return None
+    return mapping_of(fields.get("content"))
+
+
+def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """The tools among a generation's input: beside the messages, or each as a message of its own."""
+    given = memo.json(span.attributes.get("langfuse.observation.input"))
+    fields = mapping_of(given)
+    if fields is not None:
+        return definitions_of(fields.get("tools") or fields.get("functions"), memo)
+    found = [offered for offered in map(_offered, items(given) or ()) if offered is not None]
+    return definitions_of(found, memo) if found else None
+
+
+def agent(span: RawSpan, memo: Memo) -> AgentFields:
+    """An agent by its span's name; question and answer as they were passed, or as the app set them on the trace."""
+    attributes = span.attributes
+    failed = attributes.get("langfuse.observation.level") == "ERROR"
+    return AgentFields(
+        span.name if kind(span) == "agent" else None,
+        _first(asked, attributes, "langfuse.observation.input", "langfuse.trace.input", memo=memo),
+        None
+        if failed
+        else _first(answered, attributes, "langfuse.observation.output", "langfuse.trace.output", memo=memo),
+    )
+
+
+def _first(read: Callable[[object, Memo], str | None], attributes: Attributes, *keys: str, memo: Memo) -> str | None:
+    texts = (read(attributes[key], memo) for key in keys if key in attributes)
+    return next((text for text in texts if text is not None), None)
+
+
+def retrieval(span: RawSpan, memo: Memo) -> RetrievalFields:
+    """Query and documents of a retriever."""
+    given = span.attributes.get("langfuse.observation.input")
+    returned = span.attributes.get("langfuse.observation.output")
+    return RetrievalFields(
+        None if given is None else searched(given, memo), None if returned is None else documents(returned, memo)
+    )
+
+
+def context(span: RawSpan, memo: Memo) -> ContextFields:
+    """Session, user, tags and metadata of the trace."""
+    attributes = span.attributes
+    tags = items(memo.json(attributes.get("langfuse.trace.tags"))) or ()
+    whole = mapping_of(memo.json(attributes.get("langfuse.trace.metadata"))) or {}
+    metadata = {
+        **whole,
+        **{
+            key.removeprefix(_TRACE_METADATA): memo.json(value)
+            for key, value in attributes.items()
+            if key.startswith(_TRACE_METADATA)
+        },
+    }
+    return ContextFields(
+        first_text(attributes, "session.id", "langfuse.session.id", "langfuse.trace.session_id"),
+        first_text(attributes, "user.id", "langfuse.user.id", "langfuse.trace.user_id"),
+        None,
+        tuple(tag for tag in tags if isinstance(tag, str)),
+        metadata or None,
+    )
+
+
+def error(span: RawSpan) -> SpanError | None:
+    """The status message of an observation of level ERROR, with the exception's type where one was recorded."""
+    message = text_of(span.attributes.get("langfuse.observation.status_message"))
+    if message is None or span.attributes.get("langfuse.observation.level") != "ERROR":
+        return None
+    said = _genai.error(span)
+    return SpanError(type=said.type if said else "", message=message)
+
+
+CONVENTION = Convention(
+    name="langfuse",
+    title="Langfuse",
+    scopes=("langfuse-sdk",),
+    keys=("langfuse.observation.type",),
+    kind=kind,
+    failed=failed,
+    tool=tool,
+    llm=llm,
+    messages=messages,
+    output=output,
+    agent=agent,
+    retrieval=retrieval,
+    definitions=definitions,
+    context=context,
+    error=error,
+    content_switch="Set LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED=true.",
+)

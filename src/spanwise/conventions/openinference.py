@@ -1,0 +1,374 @@
+"""OpenInference (Arize): the attributes of `openinference-instrumentation-*` for some thirty frameworks and clients.
+
+A span names its kind in `openinference.span.kind`; names, messages, documents and token counts have attributes of their
+own, and content that has none stands in `input.value` and `output.value`. The instrumentations differ in what they put
+there, and some call a span what it is not; both is set right here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from spanwise.conventions._convention import Convention
+from spanwise.conventions._messages import definition_of, definitions_of, items
+from spanwise.conventions._openinference_envelopes import held_messages, recorded
+from spanwise.conventions._openinference_messages import GOOGLE_GENAI, LANGCHAIN, entries, messages, output
+from spanwise.conventions._openinference_retrieval import retrieval
+from spanwise.conventions._openinference_runs import INSTRUCTOR, LLAMA_STEP, agent
+from spanwise.conventions._openinference_tools import given, outcome
+from spanwise.conventions._payloads import invoked
+from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, text_of
+from spanwise.model.content import (
+    ContextFields,
+    HandoffFields,
+    LLMFields,
+    Memo,
+    ToolDefinition,
+    ToolFields,
+)
+from spanwise.model.raw import Attributes, RawSpan
+from spanwise.model.span import Kind
+
+KINDS: Mapping[str, Kind] = {
+    "AGENT": "agent",
+    "CHAIN": "workflow",
+    "LLM": "llm",
+    "DECISION": "llm",
+    "TOOL": "tool",
+    "RETRIEVER": "retrieval",
+    "EMBEDDING": "embedding",
+    "RERANKER": "rerank",
+    "GUARDRAIL": "guardrail",
+    "EVALUATOR": "evaluation",
+    "PROMPT": "other",
+    "UNKNOWN": "other",
+}
+AUTOMATIC = "message.tool_calls.0.tool_call.function.name"
+BEEAI = "openinference.instrumentation.beeai"
+HAYSTACK = "openinference.instrumentation.haystack"
+HANDOFF = "handoff to "
+INVOKER = "ToolInvoker.run"
+TOOL_METHODS = (".__call__", ".acall", ".call", ".run", ".arun", ".invoke", ".ainvoke", ".forward")
+# What frameworks call every tool: names of classes, not of tools.
+TOOL_CLASSES = frozenset(
+    """SimpleTool FunctionTool BaseTool AsyncBaseTool Tool StructuredTool QueryEngineTool RetrieverTool""".split()
+)
+# LangChain's AgentExecutor runs these in the place of a tool that does not exist, or of an answer it cannot parse.
+STAND_INS = frozenset({"invalid_tool", "_Exception"})
+_CUT_NAME = re.compile(r'"name"\s*:\s*"([^"]+)"')
+CONTROL_FLOW = ("ParentCommand", "GraphInterrupt", "GraphBubbleUp", "NodeInterrupt")
+NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
+NOT_AGENTS = ("OutputParser", ".before_agent", ".after_agent")
+PROMPT_DETAILS = "llm.token_count.prompt_details"
+FIRST_DOCUMENT = "retrieval.documents.0.document.content"
+MANAGED = "smolagents.managed_agents."
+TOOL_NAMES = ("smolagents.tools_names", "agno.tools", "agent.tools")
+
+
+def kind(span: RawSpan) -> Kind | None:
+    """The kind that the span names; where the attribute limit took that away, what its other attributes imply."""
+    attributes = span.attributes
+    named = attributes.get("openinference.span.kind")
+    if not isinstance(named, str):
+        return _implied(attributes)
+    found = KINDS.get(named) or KINDS.get(named.upper())
+    corrected = _CORRECTIONS.get(span.scope.name)
+    if corrected is not None and found in corrected:
+        return corrected[found](span)
+    if found == "tool":
+        return _tool(span)
+    if found == "agent" and "tool.name" in attributes:  # LangChain, for the word "agent" in the name of a tool
+        return "tool"
+    if found == "workflow" and span.name.endswith(LLAMA_STEP):
+        return "agent"
+    if found == "llm" and "._prepare_" in span.name:  # LlamaIndex: a request is put together, no model is called
+        return "other"
+    return found
+
+
+def _implied(attributes: Attributes) -> Kind | None:
+    if "gen_ai.operation.name" in attributes:
+        return None
+    if "tool.name" in attributes:
+        return "tool"
+    if FIRST_DOCUMENT in attributes:
+        return "retrieval"
+    return "llm"
+
+
+def _tool(span: RawSpan) -> Kind | None:
+    attributes = span.attributes
+    if attributes.get("tool.name"):
+        return "tool"
+    if span.name.startswith(HANDOFF):
+        return "handoff"
+    if attributes.get("traceloop.span.kind") == "task":  # the bridge from OpenLLMetry calls every task a tool
+        return None
+    return "tool"
+
+
+def _langchain_agent(span: RawSpan) -> Kind:
+    """The word "agent" in a name makes a span AGENT: a tool, a graph's node, a parser, a middleware, even a model."""
+    attributes = span.attributes
+    if "tool.name" in attributes:
+        return "tool"
+    if "llm.invocation_parameters" in attributes:
+        return "llm"
+    if FIRST_DOCUMENT in attributes:
+        return "retrieval"
+    name = span.name
+    return "workflow" if name in NODES or name.startswith("Runnable") or name.endswith(NOT_AGENTS) else "agent"
+
+
+def _langchain_tool(span: RawSpan) -> Kind:
+    return "other" if text_of(span.attributes.get("tool.name")) in STAND_INS else "tool"
+
+
+def _openai_agents_agent(span: RawSpan) -> Kind:
+    """The trace itself is written as an AGENT that has no name."""
+    return "agent" if "agent.name" in span.attributes or "graph.node.id" in span.attributes else "workflow"
+
+
+def _instructor_tool(span: RawSpan) -> Kind:
+    """The patched client is written as a TOOL, as is what prepares its response."""
+    return "llm" if "llm.invocation_parameters" in span.attributes else "other"
+
+
+def _haystack_chain(span: RawSpan) -> Kind:
+    """The component that runs the tools is a CHAIN like any other."""
+    return "tool" if span.name.startswith(INVOKER) else "workflow"
+
+
+def _beeai(found: Kind) -> Callable[[RawSpan], Kind]:
+    """Each event of a run is written as a child of the run's own kind."""
+
+    def read(span: RawSpan) -> Kind:
+        attributes = span.attributes
+        return "other" if "metadata.path" in attributes and "metadata.class_name" not in attributes else found
+
+    return read
+
+
+def _google_genai_llm(span: RawSpan) -> Kind:
+    """Google's client may call tools by itself: all its model calls are one span then, which is an agent at work."""
+    return "agent" if AUTOMATIC in span.attributes else "llm"
+
+
+_Correction: TypeAlias = Mapping[Kind | None, Callable[[RawSpan], Kind | None]]
+_LANGCHAIN: _Correction = {"agent": _langchain_agent, "tool": _langchain_tool}
+_OPENAI_AGENTS: _Correction = {"agent": _openai_agents_agent}
+_CORRECTIONS: Mapping[str, _Correction] = {
+    **dict.fromkeys(LANGCHAIN, _LANGCHAIN),
+    "openinference.instrumentation.openai_agents": _OPENAI_AGENTS,
+    "@arizeai/openinference-instrumentation-openai-agents": _OPENAI_AGENTS,
+    INSTRUCTOR: {"tool": _instructor_tool},
+    BEEAI: {found: _beeai(found) for found in KINDS.values()},
+    HAYSTACK: {"workflow": _haystack_chain},
+    GOOGLE_GENAI: {"llm": _google_genai_llm},
+}
+"""Where an instrumentation calls its spans what they are not: by scope and by the kind that it names."""
+
+
+def tool(span: RawSpan, memo: Memo) -> ToolFields:
+    """Name, arguments, result and id of a tool span."""
+    attributes = span.attributes
+    asked = given(attributes, memo, beeai=span.scope.name == BEEAI)
+    got = outcome(attributes.get("output.value"), memo)
+    name = _tool_name(span)
+    failed = got.failed or _raised(span) or _not_found(name, got.value)
+    call_id = first_text(attributes, "tool_call.id", "tool.id", "tool.call_id") or got.call_id or asked.call_id
+    message = got.value if failed and isinstance(got.value, str) else ""
+    # LangChain says in its message around the result that the tool failed; where that was cut, nobody knows.
+    cut = recorded(attributes, "output", memo) is None and got.value is not None and span.scope.name in LANGCHAIN
+    return ToolFields(name, asked.value, got.value, call_id, failed, message=message, uncertain=cut)
+
+
+def several(span: RawSpan, memo: Memo) -> tuple[ToolFields, ...] | None:
+    """The calls of Haystack's tool invoker, which stand in its input and output as printed messages."""
+    if span.scope.name != HAYSTACK or not span.name.startswith(INVOKER):
+        return None
+    get = span.attributes.get
+    return invoked(held_messages(get("input.value"), memo), held_messages(get("output.value"), memo))
+
+
+def _raised(span: RawSpan) -> bool:
+    """The tool ended by an exception that its status hides; those by which LangGraph passes control are no failure."""
+    if "output.value" in span.attributes:
+        return False
+    raised = [text_of(event.attributes.get("exception.type")) for event in span.events if event.name == "exception"]
+    return any(kind is not None and not kind.endswith(CONTROL_FLOW) for kind in raised)
+
+
+def _not_found(name: str | None, result: object) -> bool:
+    """AutoGen: a tool that does not exist has a span without an error."""
+    return isinstance(result, str) and result.startswith(f"Error: tool '{name}' not found")
+
+
+def _tool_name(span: RawSpan) -> str | None:
+    """The tool's own name; where there is none the span's without the method that was wrapped, but no class's."""
+    attributes = span.attributes
+    found = text_of(attributes.get("tool.name"))
+    if found is None and "gen_ai.tool.name" not in attributes:
+        found = next((span.name[: -len(end)] for end in TOOL_METHODS if span.name.endswith(end)), span.name)
+    return None if found in TOOL_CLASSES else found
+
+
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
+    """Model, provider, tokens and recorded cost; of an agent or a crew the totals."""
+    attributes = span.attributes
+    provider = None
+    if "gen_ai.provider.name" not in attributes:
+        provider = first_text(attributes, "llm.provider", "llm.system", "decision.provider", "decision.system")
+    fields = LLMFields(
+        _model(attributes, memo),
+        provider.lower() if provider else None,
+        first_int(attributes, "llm.token_count.prompt", "decision.token_count.input"),
+        first_int(attributes, "llm.token_count.completion", "decision.token_count.output"),
+        first_int(attributes, f"{PROMPT_DETAILS}.cache_read", f"{PROMPT_DETAILS}.cache_input"),
+        first_int(attributes, f"{PROMPT_DETAILS}.cache_write"),
+        first_int(attributes, "llm.token_count.completion_details.reasoning"),
+        _cost(attributes),
+    )
+    if AUTOMATIC in attributes and span.scope.name == GOOGLE_GENAI:  # the usage of the last call only
+        return LLMFields(fields.model, fields.provider, whole=True)
+    if fields.input_tokens is None and "crew_id" in attributes:
+        _crew_usage(fields, attributes, memo)
+    cached = (fields.cache_read_tokens or 0) + (fields.cache_write_tokens or 0)
+    if fields.input_tokens is not None and cached > fields.input_tokens:  # a client that counts cached tokens apart
+        fields.input_tokens += cached
+    return fields
+
+
+def _model(attributes: Attributes, memo: Memo) -> str | None:
+    found = text_of(attributes.get("llm.response.model_name"))
+    if found is None and "gen_ai.response.model" not in attributes:
+        found = first_text(
+            attributes,
+            "llm.model_name",
+            "llm.request.model_name",
+            "decision.response.model_name",
+            "decision.model_name",
+            "embedding.model_name",
+            "reranker.model_name",
+        )
+        if found is None and "gen_ai.request.model" not in attributes:
+            parameters = mapping_of(memo.json(attributes.get("llm.invocation_parameters")))
+            found = first_text(parameters, "model", "model_name", "model_id") if parameters is not None else None
+    return found
+
+
+def _cost(attributes: Attributes) -> float | None:
+    total = first_number(attributes, "llm.cost.total")
+    if total is not None:
+        return total
+    prompt, completion = first_number(attributes, "llm.cost.prompt"), first_number(attributes, "llm.cost.completion")
+    return prompt + completion if prompt is not None and completion is not None else None
+
+
+def _crew_usage(fields: LLMFields, attributes: Attributes, memo: Memo) -> None:
+    """CrewAI counts tokens for the crew as a whole, in its result."""
+    result = mapping_of(memo.json(attributes.get("output.value"))) or {}
+    usage = mapping_of(result.get("token_usage")) or {}
+    fields.input_tokens = first_int(usage, "prompt_tokens")
+    fields.output_tokens = first_int(usage, "completion_tokens")
+    fields.cache_read_tokens = first_int(usage, "cached_prompt_tokens")
+    fields.cache_write_tokens = first_int(usage, "cache_creation_tokens")
+    fields.reasoning_tokens = first_int(usage, "reasoning_tokens")
+
+
+def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
+    """Source and target of an OpenAI agent's hand-off: the span's input and output, its name at the least."""
+    if not span.name.startswith(HANDOFF) or "tool.name" in span.attributes:
+        return None
+    target = text_of(span.attributes.get("output.value")) or span.name.removeprefix(HANDOFF)
+    return HandoffFields(text_of(span.attributes.get("input.value")), target or None)
+
+
+def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """The tools that the model was offered; on an agent's or a crew's own span only their names."""
+    attributes = span.attributes
+    listed = items(memo.json(attributes.get("llm.tools")))
+    if listed is not None:
+        held = [mapping_of(item) or {} for item in listed]
+        return _whole([_definition(mapping_of(item.get("tool")) or {"json_schema": item}, memo) for item in held])
+    found: dict[int, dict[str, object]] = {}
+    for at, rest, value in entries(attributes, "llm.tools.", memo):
+        found.setdefault(at, {})[rest.removeprefix("tool.")] = value
+    if found:
+        return _whole([_definition(found[at], memo) for at in sorted(found)])
+    parameters = mapping_of(memo.json(attributes.get("llm.invocation_parameters"))) or {}
+    return definitions_of(parameters.get("tools"), memo) or _named_tools(attributes, memo)
+
+
+def _whole(read: list[ToolDefinition | None]) -> tuple[ToolDefinition, ...] | None:
+    """The definitions, unless one of them is not known: a tool left out would pass for one that does not exist."""
+    known = tuple(item for item in read if item is not None)
+    return known if len(known) == len(read) else None
+
+
+def _definition(fields: Mapping[str, object], memo: Memo) -> ToolDefinition | None:
+    schema = memo.json(fields.get("json_schema", fields))
+    if isinstance(schema, str):  # a schema that was cut: its name stands near its beginning
+        named = _CUT_NAME.search(schema)
+        schema = {"name": named.group(1)} if named is not None else None
+    found = definition_of(schema)
+    name = text_of(fields.get("name"))
+    if name is None:
+        return found
+    if found is None:  # the name has an attribute of its own, and the schema is that of the arguments alone
+        return ToolDefinition(name, text_of(fields.get("description")) or "", mapping_of(schema))
+    return ToolDefinition(name, text_of(fields.get("description")) or found.description, found.schema, found.hints)
+
+
+def _named_tools(attributes: Attributes, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    listed = [found for key in TOOL_NAMES if (found := items(memo.json(attributes.get(key)))) is not None]
+    listed.append([value for _, rest, value in entries(attributes, MANAGED, memo) if rest == "name"])
+    for key in ("crew_agents", "crew_tasks"):
+        for item in items(memo.json(attributes.get(key))) or ():
+            fields = mapping_of(item)
+            found = items(fields.get("tools_names")) if fields is not None else None
+            if found is not None:
+                listed.append(found)
+    names = dict.fromkeys(name for found in listed for name in found if isinstance(name, str) and name)
+    return tuple(ToolDefinition(name) for name in names) if len(listed) > 1 or names else None
+
+
+def context(span: RawSpan, memo: Memo) -> ContextFields:
+    """Session, user, tags and metadata; LangChain's callers put ids into the metadata."""
+    attributes = span.attributes
+    metadata = mapping_of(memo.json(attributes.get("metadata")))
+    tags = memo.json(attributes.get("tag.tags"))
+    found = ContextFields(
+        first_text(attributes, "session.id"),
+        first_text(attributes, "user.id"),
+        None,
+        tuple(tag for tag in items(tags) or (tags,) if isinstance(tag, str) and tag),
+        metadata,
+    )
+    if metadata is not None:
+        found.session_id = found.session_id or first_text(metadata, "session_id", "conversation_id", "thread_id")
+        found.user_id = found.user_id or first_text(metadata, "user_id")
+        found.request_id = first_text(metadata, "request_id")
+    return found
+
+
+CONVENTION = Convention(
+    name="openinference",
+    title="OpenInference",
+    keys=("openinference.span.kind",),
+    hints=("llm.model_name", "tool.name", "llm.input_messages.0.message.role", FIRST_DOCUMENT),
+    kind=kind,
+    tool=tool,
+    several=several,
+    llm=llm,
+    messages=messages,
+    output=output,
+    agent=agent,
+    retrieval=retrieval,
+    handoff=handoff,
+    definitions=definitions,
+    context=context,
+    content_switch="Unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and their kin (OPENINFERENCE_HIDE_*).",
+)

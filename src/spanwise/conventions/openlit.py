@@ -1,0 +1,73 @@
+"""OpenLIT: GenAI's conventions, with frameworks' objects as Python prints them.
+
+LangChain's tools have arguments and results as printed values and messages. A graph's nodes are written as agents, the
+model's among them. Some releases have the id of LangChain's run where a failed call's should be; the model's request
+sets that right.
+"""
+
+from __future__ import annotations
+
+from spanwise.conventions import _genai
+from spanwise.conventions._convention import Convention
+from spanwise.conventions._openinference_tools import outcome
+from spanwise.conventions._payloads import asked, call_arguments
+from spanwise.conventions._values import number_of, text_of
+from spanwise.model.content import AgentFields, LLMFields, Memo, ToolFields
+from spanwise.model.raw import RawSpan
+from spanwise.model.span import Kind
+
+GRAPH = "openlit.instrumentation.langgraph"
+
+
+def kind(span: RawSpan) -> Kind | None:
+    """The kind that the operation names; a graph's node is a step of its workflow."""
+    found = _genai.kind(span)
+    return "workflow" if found == "agent" and span.scope.name == GRAPH else found
+
+
+def tool(span: RawSpan, memo: Memo) -> ToolFields:
+    """The tool as GenAI's attributes tell it, printed values read."""
+    said = _genai.tool(span, memo)
+    found = outcome(said.result, memo)
+    if said.arguments is not None:
+        said.arguments = call_arguments(said.arguments, memo)
+    said.result = found.value
+    said.failed = said.failed or found.failed
+    said.message = text_of(span.attributes.get("gen_ai.framework.error.message")) or ""
+    return said
+
+
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
+    """Usage as GenAI's attributes tell it; a cost of 0 is that of a price which OpenLIT did not know."""
+    said = _genai.llm(span, memo)
+    said.cost_usd = said.cost_usd or None
+    said.whole = number_of(span.attributes.get("gen_ai.usage.cost")) == 0
+    return said
+
+
+def agent(span: RawSpan, memo: Memo) -> AgentFields:
+    """Name and messages as GenAI's; the question also from what the workflow was called with."""
+    said = _genai.agent(span, memo)
+    if said.query is None:
+        said.query = asked(span.attributes.get("gen_ai.workflow.input"), memo)
+    if span.scope.name == GRAPH:
+        said.name = None
+    return said
+
+
+CONVENTION = Convention(
+    name="openlit",
+    title="OpenLIT",
+    scopes=(
+        "openlit.instrumentation.langchain",
+        GRAPH,
+        "openlit.instrumentation.openai",
+        "openlit.instrumentation.anthropic",
+        "openlit.otel.tracing",
+    ),
+    kind=kind,
+    tool=tool,
+    llm=llm,
+    agent=agent,
+    content_switch="Leave capture_message_content on in openlit.init().",
+)

@@ -1,0 +1,199 @@
+"""Pydantic AI, by its own spans, formats 1 to 6, also as Logfire passes them on.
+
+Formats 2 to 6 follow the GenAI conventions more and more closely: 2 still has `agent run` and `running tool` with
+`tool_arguments` and `tool_response`, and operation names came to agents and tools only late. Format 1 puts messages as
+a list of events into one attribute, or sends them as log events. A tool that asks the model to try again (`ModelRetry`,
+arguments that do not validate) ends with status ERROR although nothing has failed yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from spanwise.conventions import _genai
+from spanwise.conventions._convention import Convention
+from spanwise.conventions._messages import definition_of, items, message_of, messages_of
+from spanwise.conventions._values import first_int, first_text, mapping_of, text_of
+from spanwise.model.content import (
+    AgentFields,
+    LLMFields,
+    Memo,
+    Message,
+    Messages,
+    ToolDefinition,
+    ToolFields,
+    is_redacted,
+)
+from spanwise.model.raw import STATUS_ERROR, RawSpan
+from spanwise.model.span import Kind, SpanError
+
+RETRY_WORDS = "Fix the errors and try again."
+"""How the text ends that asks the model for another attempt, in releases before 2."""
+_RETRY_ERRORS = ("ToolRetryError", "ModelRetry")
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+def kind(span: RawSpan) -> Kind | None:
+    """What the operation says, or the name where there is none; Logfire's notice that a span began is no span."""
+    attributes = span.attributes
+    if attributes.get("logfire.span_type") == "pending_span":
+        return "other"
+    found = _genai.kind(span)
+    if found is not None:
+        return found
+    if span.name == "agent run" or span.name.startswith("invoke_agent "):
+        return "agent"
+    return None
+
+
+def tool(span: RawSpan, memo: Memo) -> ToolFields:
+    """Arguments, result, and whether the call has to be made again or was put off."""
+    get = span.attributes.get
+    said = _genai.tool(span, memo)
+    if said.arguments is None:
+        said.arguments = get("tool_arguments")
+    if said.result is None:
+        said.result = get("tool_response")
+    cause = get("pydantic_ai.tool.retry.cause")
+    if cause is not None:  # without an attempt the budget was spent, and the failure ended the run
+        said.retry = get("pydantic_ai.tool.retry.attempt") is not None
+    elif span.status_code == STATUS_ERROR:
+        said.retry = _raised_retry(span)
+    if isinstance(said.result, str) and said.result.endswith(RETRY_WORDS):  # 0.4.0 leaves the status unset
+        said.retry = True
+    said.uncertain = get("pydantic_ai.tool.deferral.name") is not None
+    return said
+
+
+def _raised_retry(span: RawSpan) -> bool:
+    return any(
+        str(event.attributes.get("exception.type")).endswith(_RETRY_ERRORS)
+        for event in span.events
+        if event.name == "exception"
+    )
+
+
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
+    """Usage of a model call; an agent's total has names of its own, so that sums over spans count nothing twice."""
+    attributes = span.attributes
+    said = _genai.llm(span, memo)
+    if said.input_tokens is None and said.output_tokens is None:
+        said.input_tokens = first_int(attributes, "gen_ai.aggregated_usage.input_tokens")
+        said.output_tokens = first_int(attributes, "gen_ai.aggregated_usage.output_tokens")
+        said.cache_read_tokens = first_int(attributes, "gen_ai.aggregated_usage.cache_read.input_tokens")
+        said.cache_write_tokens = first_int(attributes, "gen_ai.aggregated_usage.cache_creation.input_tokens")
+        said.reasoning_tokens = first_int(attributes, "gen_ai.aggregated_usage.details.reasoning_tokens")
+    return said
+
+
+def messages(span: RawSpan, memo: Memo) -> Messages:
+    """Messages in the form of GenAI, or format 1's events."""
+    events = span.attributes.get("events")
+    if events is None:
+        return _genai.messages(span, memo)
+    told = list(_told(events, memo))
+    sent = tuple(message for name, message in told if name != "gen_ai.choice")
+    return Messages(sent or None, output(span, memo))
+
+
+def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """What the model answered."""
+    events = span.attributes.get("events")
+    if events is None:
+        return _genai.output(span, memo)
+    return tuple(message for name, message in _told(events, memo) if name == "gen_ai.choice") or None
+
+
+def _told(events: object, memo: Memo) -> Iterator[tuple[object, Message]]:
+    """Name and message of each event in an attribute of format 1."""
+    for fields in map(mapping_of, items(memo.json(events)) or ()):
+        if fields is not None:
+            inner = mapping_of(fields.get("message"))
+            yield fields.get("event.name"), message_of(fields if inner is None else inner, memo)
+
+
+def agent(span: RawSpan, memo: Memo) -> AgentFields:
+    """Name, question and answer of an agent's run."""
+    get = span.attributes.get
+    name = first_text(span.attributes, "gen_ai.agent.name", "agent_name")
+    told = get("all_messages_events")
+    if told is None:
+        history = messages_of(get("pydantic_ai.all_messages"), memo) or ()
+    else:
+        history = tuple(message for _, message in _told(told, memo))
+    return AgentFields(name, _question(span, history), _answer(get("final_result"), memo))
+
+
+def _answer(final: object, memo: Memo) -> str | None:
+    """What the run returned; not where it ended to ask for approvals or for results of external tools."""
+    text = text_of(final)
+    if text is None or is_redacted(text):
+        return None
+    fields = mapping_of(memo.json(text)) if text.startswith("{") else None
+    return None if fields is not None and {"calls", "approvals"} <= set(fields) else text
+
+
+def _question(span: RawSpan, history: tuple[Message, ...]) -> str | None:
+    """What opened this run: the first user text after the history that it was given.
+
+    `new_message_index` counts requests and responses, of which a request may show as several messages in a row.
+    Releases that do not count had no mark at all: there the last question stands that is no request to try again.
+    """
+    first = first_int(span.attributes, "pydantic_ai.new_message_index") or 0
+    if not first and not _counts(span.scope.version):
+        history = tuple(message for message in history if not message.text.endswith(RETRY_WORDS))
+        return _genai.first_user_text(history)
+    at, before = -1, "assistant"
+    for message in history:
+        if "assistant" in {message.role, before}:
+            at += 1
+        before = message.role
+        if at >= first and message.role == "user" and message.text and not is_redacted(message.text):
+            return message.text
+    return None
+
+
+def _counts(version: str) -> bool:
+    """The release says where a run begins in its messages: 1.30 and later do, and what names no release."""
+    found = _VERSION.match(version)
+    return found is None or (int(found[1]), int(found[2])) >= (1, 30)
+
+
+def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """The tools that the model was offered, those that take its answer among them."""
+    full = _genai.definitions(span, memo)
+    if full is not None:
+        return full
+    asked = mapping_of(memo.json(span.attributes.get("model_request_parameters")))
+    if asked is None:
+        return None
+    offered = (item for key in ("function_tools", "output_tools") for item in items(asked.get(key)) or ())
+    return tuple(found for item in offered if (found := definition_of(item)) is not None)
+
+
+def error(span: RawSpan) -> SpanError | None:
+    """Type and message of a failure; the words of a request to try again are in the result only."""
+    found = _genai.error(span)
+    if found is None or (found.message and not found.message.rstrip(": ").endswith(_RETRY_ERRORS)):
+        return found
+    said = first_text(span.attributes, "tool_response", "gen_ai.tool.call.result")
+    return SpanError(type=found.type, message=said) if said else found
+
+
+CONVENTION = Convention(
+    name="pydantic_ai",
+    title="Pydantic AI",
+    scopes=("pydantic-ai",),
+    kind=kind,
+    tool=tool,
+    llm=llm,
+    messages=messages,
+    output=output,
+    requests=_genai.requests,
+    answer_text=_genai.answer_text,
+    agent=agent,
+    definitions=definitions,
+    error=error,
+    content_switch="Set include_content=True in InstrumentationSettings.",
+)

@@ -1,0 +1,294 @@
+"""Traceloop's OpenLLMetry, 0.5x and newer: GenAI attributes, with `traceloop.*` for what frameworks pass around.
+
+Its instrumentations wrap frameworks from outside, so one agent leaves several nested spans that all say `invoke_agent`
+(`invoke_agent X` > `X.workflow`; CrewAI's `crewai.workflow` > `X.task` > `X.agent`), and a task is whatever the
+framework calls by a callback. Where both say what a span is, the operation decides, except that a workflow or task that
+invokes an agent is not the agent. LlamaIndex's spans have no operation: they are told apart by the class in their name
+and by what was passed to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from spanwise.conventions import _genai, _traceloop_crewai, _traceloop_llama_index
+from spanwise.conventions._convention import Convention
+from spanwise.conventions._messages import items
+from spanwise.conventions._openinference_tools import outcome
+from spanwise.conventions._payloads import answered, asked, call_arguments, documents, searched
+from spanwise.conventions._reprs import read_repr
+from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX
+from spanwise.conventions._values import first_text, mapping_of, text_of
+from spanwise.model.content import (
+    AgentFields,
+    ContextFields,
+    HandoffFields,
+    LLMFields,
+    Memo,
+    Message,
+    Messages,
+    Part,
+    RetrievalFields,
+    ToolDefinition,
+    ToolFields,
+)
+from spanwise.model.raw import Attributes, RawSpan
+from spanwise.model.span import Kind, SpanError
+
+SDK = "traceloop.tracer"
+SCOPES = (
+    SDK,
+    LLAMA_INDEX,
+    "opentelemetry.instrumentation.crewai.instrumentation",
+    *(
+        f"opentelemetry.instrumentation.{name}"
+        for name in ("agno", "anthropic", "haystack", "langchain", "mcp.instrumentation", "openai.v1", "openai_agents")
+    ),
+)
+_OPERATIONS: Mapping[str, Kind] = {
+    **{name: kind for name, kind in _genai.KINDS.items() if isinstance(name, str)},
+    "rerank": "rerank",
+    "llm_request": "llm",
+}
+_ROLES: Mapping[str, Kind] = {
+    "workflow": "workflow",
+    "task": "workflow",
+    "agent": "agent",
+    "tool": "tool",
+    "handoff": "handoff",
+    "session": "other",
+    "server": "other",
+    "unknown": "other",
+}
+_PROPERTY = "traceloop.association.properties."
+# What LangChain puts among its run's metadata of itself; the rest was put there by the app.
+_OWN_METADATA = ("ls_", "lc_", "langgraph_", "checkpoint_", "session_id", "user_id", "thread_id", "request_id")
+
+
+def kind(span: RawSpan) -> Kind | None:
+    """The kind that the operation names, else the one that Traceloop names."""
+    attributes = span.attributes
+    operation = attributes.get("gen_ai.operation.name")
+    role = attributes.get("traceloop.span.kind")
+    if isinstance(operation, str):
+        found = _OPERATIONS.get(operation)
+        if found == "agent" and (role in ("workflow", "task") or "crewai.crew.id" in attributes):
+            return "workflow"
+        if operation == "execute_task":
+            return "agent" if _is_nested_agent(attributes) else "workflow"
+        if found is not None:
+            return found
+    if not isinstance(role, str):
+        return None
+    if span.scope.name == LLAMA_INDEX:
+        found = _traceloop_llama_index.kind(span)
+        if found is not None:
+            return found
+    return _ROLES.get(role)
+
+
+def _is_nested_agent(attributes: Attributes) -> bool:
+    """An agent run inside another's tool is recorded as a task; LangChain's metadata names the agent."""
+    name = attributes.get("gen_ai.task.name")
+    return name is not None and name == attributes.get(f"{_PROPERTY}lc_agent_name")
+
+
+def tool(span: RawSpan, memo: Memo) -> ToolFields:
+    """Name, arguments and result, without the callbacks' wrapping: LangChain's, MCP's, LlamaIndex's, a decorator's."""
+    attributes = span.attributes
+    if span.scope.name == LLAMA_INDEX:
+        return _traceloop_llama_index.tool(span, memo)
+    arguments, call_id = _given(_either(attributes, "gen_ai.tool.call.arguments", "traceloop.entity.input"), memo)
+    returned = _either(attributes, "gen_ai.tool.call.result", "traceloop.entity.output")
+    fields = mapping_of(memo.json(returned)) or {}
+    if set(fields) == {"output", "kwargs"}:  # LangChain's `on_tool_end`
+        returned = fields["output"]
+    failed = fields.get("is_error") is True and "result" in fields  # MCP's
+    if failed:
+        returned = fields["result"]
+    found = outcome(returned, memo)
+    return ToolFields(
+        first_text(attributes, "gen_ai.tool.name", "traceloop.entity.name"),
+        arguments,
+        found.value,
+        text_of(attributes.get("gen_ai.tool.call.id")) or call_id or found.call_id,
+        failed or found.failed or attributes.get("gen_ai.task.status") == "failure",
+    )
+
+
+def _either(attributes: Attributes, key: str, other: str) -> object:
+    value = attributes.get(key)
+    return attributes.get(other) if value is None else value
+
+
+def _given(value: object, memo: Memo) -> tuple[object, str | None]:
+    """What the tool was given, and the call's id where LangChain passes it to its callbacks."""
+    if value is None:
+        return None, None
+    fields = mapping_of(memo.json(value))
+    if fields is not None and "input_str" in fields:
+        inputs = fields.get("inputs")
+        call_id = first_text(mapping_of(fields.get("kwargs")) or {}, "tool_call_id")
+        if inputs is not None:
+            return inputs, call_id
+        text = fields["input_str"]
+        return read_repr(text) if isinstance(text, str) else text, call_id
+    if fields is not None and "tool_name" in fields and fields.keys() <= {"tool_name", "arguments"}:
+        return fields.get("arguments"), None
+    return call_arguments(value, memo), None
+
+
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
+    """A crew's own totals; all else stands in GenAI attributes."""
+    if "crewai.crew.token_usage" in span.attributes:
+        return _traceloop_crewai.llm(span)
+    return LLMFields()
+
+
+def messages(span: RawSpan, memo: Memo) -> Messages:
+    """Messages where GenAI attributes lack or mistake them: a crew's, LlamaIndex's, the call ids of OpenAI's agents."""
+    scope = span.scope.name
+    if scope == LLAMA_INDEX:
+        return _traceloop_llama_index.messages(span, memo)
+    if "crewai.crew.tasks_output" in span.attributes:
+        return _traceloop_crewai.messages(span, memo)
+    if scope.endswith("openai_agents"):
+        found = _genai.messages(span, memo)
+        return Messages(_with_call_ids(found.input), found.output)
+    return Messages()
+
+
+def _with_call_ids(sent: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """The conversation with each call under the id that its result answers.
+
+    The instrumentation writes the id of the response's item for an earlier call (`fc_...`), but the call's own id for
+    the result: so an id that nothing answers is the call of the next result that answers no known id.
+    """
+    if sent is None:
+        return None
+    asked_ids = {part.id for message in sent for part in message.parts if part.type == "tool_call"}
+    answered_ids = {part.id for message in sent for part in message.parts if part.type == "tool_result"}
+    open_calls: list[Part] = []
+    for message in sent:
+        for part in message.parts:
+            if part.type == "tool_call" and part.id not in answered_ids:
+                open_calls.append(part)
+            elif part.type == "tool_result" and part.id not in asked_ids and open_calls:
+                open_calls.pop(0).id = part.id
+    return sent
+
+
+def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """What the model answered."""
+    if span.scope.name == LLAMA_INDEX:
+        found = _traceloop_llama_index.output(span, memo)
+        if found is not None:
+            return found
+    if "crewai.crew.tasks_output" in span.attributes:
+        return _traceloop_crewai.messages(span, memo).output
+    return _genai.output(span, memo)
+
+
+def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
+    """The tool calls that the model asked for; LlamaIndex's stand in its response only."""
+    return None if span.scope.name == LLAMA_INDEX else _genai.requests(span, memo)
+
+
+def agent(span: RawSpan, memo: Memo) -> AgentFields:
+    """Name, question and answer as the framework's callback or the decorated function had them."""
+    attributes = span.attributes
+    scope = span.scope.name
+    if scope == LLAMA_INDEX:
+        return _traceloop_llama_index.agent(span, memo)
+    if "crewai.crew.id" in attributes or "crewai.task.id" in attributes:
+        return _traceloop_crewai.agent(span, memo)
+    given = attributes.get("traceloop.entity.input")
+    returned = attributes.get("traceloop.entity.output")
+    fields = mapping_of(memo.json(given))
+    if fields is not None and "inputs" in fields:
+        given = fields["inputs"]
+    fields = mapping_of(memo.json(returned))
+    if fields is not None and "outputs" in fields:
+        returned = fields["outputs"]
+    name = text_of(attributes.get("gen_ai.agent.name")) if kind(span) == "agent" else None
+    if name is None and attributes.get("traceloop.span.kind") == "agent":
+        name = text_of(attributes.get("traceloop.entity.name"))
+    if name is None and _is_nested_agent(attributes):
+        name = text_of(attributes.get("gen_ai.task.name"))
+    return AgentFields(name, asked(given, memo), answered(returned, memo))
+
+
+def retrieval(span: RawSpan, memo: Memo) -> RetrievalFields:
+    """Query and documents of LangChain's or LlamaIndex's retriever."""
+    given = span.attributes.get("traceloop.entity.input")
+    returned = span.attributes.get("traceloop.entity.output")
+    return RetrievalFields(
+        None if given is None else searched(given, memo), None if returned is None else documents(returned, memo)
+    )
+
+
+def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
+    """Source and target; a target that was not known when the span began is `unknown` in its name, and no attribute."""
+    found = _genai.handoff(span, memo) or HandoffFields()
+    source, arrow, target = span.name.removesuffix(".handoff").partition(" → ")
+    if arrow:
+        found.source = found.source or _known(source)
+        found.target = found.target or _known(target)
+    return found if found.source or found.target else None
+
+
+def _known(name: str) -> str | None:
+    return None if name in {"", "unknown"} else name
+
+
+def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """Tools of a crew, its tasks and agents, or of LlamaIndex's call; all others stand in GenAI attributes."""
+    if span.scope.name == LLAMA_INDEX:
+        return _traceloop_llama_index.definitions(span, memo)
+    return _traceloop_crewai.definitions(span, memo)
+
+
+def context(span: RawSpan, memo: Memo) -> ContextFields:
+    """The association properties: who asked, and what else the app put there."""
+    properties = {
+        key.removeprefix(_PROPERTY): value for key, value in span.attributes.items() if key.startswith(_PROPERTY)
+    }
+    tags = items(properties.get("tags")) or ()
+    own = {key: value for key, value in properties.items() if not key.startswith(_OWN_METADATA) and key != "tags"}
+    return ContextFields(
+        first_text(properties, "session_id", "thread_id"),
+        first_text(properties, "user_id"),
+        first_text(properties, "request_id"),
+        tuple(tag for tag in tags if isinstance(tag, str)),
+        own or None,
+    )
+
+
+def error(span: RawSpan) -> SpanError | None:
+    """The failure of a tool of OpenAI's agents, printed as a mapping into the status; all others as GenAI says them."""
+    printed = mapping_of(read_repr(span.status_message)) if span.status_message[:1] == "{" else None
+    if printed is None or "message" not in printed:
+        return None
+    inner = mapping_of(printed.get("data")) or {}
+    return SpanError(message=first_text(inner, "error") or first_text(printed, "message") or span.status_message)
+
+
+CONVENTION = Convention(
+    name="traceloop",
+    title="Traceloop OpenLLMetry",
+    scopes=SCOPES,
+    keys=("traceloop.span.kind", "traceloop.workflow.name"),
+    kind=kind,
+    tool=tool,
+    llm=llm,
+    messages=messages,
+    output=output,
+    requests=requests,
+    agent=agent,
+    retrieval=retrieval,
+    handoff=handoff,
+    definitions=definitions,
+    context=context,
+    error=error,
+    content_switch="Set TRACELOOP_TRACE_CONTENT=true.",
+)

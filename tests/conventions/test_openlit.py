@@ -1,0 +1,100 @@
+"""OpenLIT: GenAI's attributes with values as Python prints them, graph nodes called agents, costs of nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+
+from spanwise import conventions
+from spanwise.conventions import openlit
+from spanwise.model.content import AgentFields, LLMFields, Memo, ToolFields
+from spanwise.model.raw import RawSpan
+from tests.conventions.robustness import read_all, spans
+from tests.recordings_io import made
+
+LANGCHAIN = "openlit.instrumentation.langchain"
+OPERATION = "gen_ai.operation.name"
+
+
+@pytest.mark.parametrize(
+    ("scope", "attributes", "kind"),
+    [
+        (LANGCHAIN, {OPERATION: "invoke_agent"}, "agent"),
+        (openlit.GRAPH, {OPERATION: "invoke_agent"}, "workflow"),
+        (openlit.GRAPH, {OPERATION: "invoke_workflow"}, "workflow"),
+        (LANGCHAIN, {OPERATION: "chat", "gen_ai.tool.name": "add"}, "llm"),
+        (LANGCHAIN, {OPERATION: "create_agent"}, "setup"),
+    ],
+)
+def test_kinds(scope: str, attributes: dict[str, object], kind: str) -> None:
+    """A node of a graph is no agent; a model's span that names a tool is none."""
+    index, found = conventions.classify(made(scope=scope, attributes=attributes))
+    assert ("openlit", kind) == (conventions.CONVENTIONS[index].name, found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "result", "expected"),
+    [
+        ("{'a': 1}", "content='2' name='add' tool_call_id='c1'", ToolFields("add", {"a": 1}, 2, "c0")),
+        (
+            '{"a": 1}',
+            "content='no number' name='add' tool_call_id='c1' status='error'",
+            ToolFields("add", {"a": 1}, "no number", "c0", failed=True),
+        ),
+        ("x y", "plain", ToolFields("add", "x y", "plain", "c0")),
+    ],
+)
+def test_tools(arguments: str, result: str, expected: ToolFields) -> None:
+    """Printed arguments and messages are read."""
+    attributes = {
+        OPERATION: "execute_tool",
+        "gen_ai.tool.name": "add",
+        "gen_ai.tool.call.id": "c0",
+        "gen_ai.tool.call.arguments": arguments,
+        "gen_ai.tool.call.result": result,
+    }
+    assert expected == openlit.tool(made(attributes=attributes), Memo())
+
+
+def test_tools_without_content() -> None:
+    """What is not recorded stays unknown; a framework's message of a failure is kept."""
+    attributes = {"gen_ai.tool.name": "add", "gen_ai.framework.error.message": "no number"}
+    assert ToolFields("add", message="no number") == openlit.tool(made(attributes=attributes), Memo())
+
+
+@pytest.mark.parametrize(("cost", "expected"), [(0, None), (0.0, None), (0.25, 0.25), (None, None)])
+def test_costs(cost: object, expected: float | None) -> None:
+    """A cost of 0 is what OpenLIT writes for a model without a price."""
+    attributes = {OPERATION: "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 5}
+    if cost is not None:
+        attributes["gen_ai.usage.cost"] = cost
+    span = made(scope=LANGCHAIN, attributes=attributes)
+    said = conventions.llm(span, Memo(), conventions.classify(span)[0])
+    assert LLMFields("m", None, 5, cost_usd=expected, whole=cost == 0) == said
+
+
+def test_agents() -> None:
+    """The question stands in what the agent was called with; its printed output is no answer."""
+    attributes = {
+        OPERATION: "invoke_agent",
+        "gen_ai.agent.name": "helper",
+        "gen_ai.workflow.input": json.dumps({"messages": [{"role": "user", "content": "add one"}]}),
+        "gen_ai.workflow.output": json.dumps({"messages": ["content='add one' additional_kwargs={}"]}),
+    }
+    assert AgentFields("helper", "add one") == openlit.agent(made(scope=LANGCHAIN, attributes=attributes), Memo())
+    assert AgentFields(None, "add one") == openlit.agent(made(scope=openlit.GRAPH, attributes=attributes), Memo())
+
+
+KEYS = (
+    OPERATION, "gen_ai.tool.name", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.usage.cost",
+    "gen_ai.workflow.input", "gen_ai.agent.name",
+)  # fmt: skip
+WORDS = ("execute_tool", "invoke_agent", "messages", "content", "content='x' tool_call_id='c'")
+
+
+@given(spans(openlit.CONVENTION, keys=KEYS, words=WORDS))
+def test_never_raises(span: RawSpan) -> None:
+    """Whatever the attributes hold, every reader returns."""
+    assert read_all(openlit.CONVENTION, span) == 3

@@ -1,0 +1,81 @@
+"""CrewAI as Traceloop records it: no span for a tool or a model call, the crew's conversation printed on its span."""
+
+from __future__ import annotations
+
+import json
+
+from spanwise.conventions import _traceloop_crewai as crewai
+from spanwise.conventions import traceloop
+from spanwise.model.content import AgentFields, LLMFields, Memo, Messages, Part, ToolDefinition
+from spanwise.model.raw import RawSpan
+from tests.recordings_io import made
+from tests.recordings_io import spans as recorded
+
+QUESTION = "How many people lived in France in 2024, and what is 10% of that?"
+ANSWER = "France had about 68.4 million inhabitants in 2024 (doc-fr-1), so 10% of that is about 6.84 million people."
+
+
+def named(name: str) -> RawSpan:
+    """The span of that name in the recording."""
+    return next(span for span in recorded("crewai__traceloop") if span.name == name)
+
+
+def crew(**attributes: object) -> RawSpan:
+    """A crew's span."""
+    return made("crewai.workflow", attributes={f"crewai.crew.{key}": value for key, value in attributes.items()})
+
+
+def test_tokens_of_the_crew() -> None:
+    """The totals are printed as a line of names and numbers."""
+    expected = LLMFields(None, None, 2433, 86, 256, 0, 0)
+    assert expected == traceloop.llm(named("crewai.workflow"), Memo())
+    assert LLMFields() == crewai.llm(crew(token_usage=["prompt_tokens=1"]))
+
+
+def test_messages_are_read_from_the_printed_tasks() -> None:
+    """Every requested call and every result is there, by id; a failed one begins as CrewAI says that."""
+    found = traceloop.messages(named("crewai.workflow"), Memo())
+    parts = [part for message in found.input or () for part in message.parts]
+    calls = [(part.id, part.name, part.value) for part in parts if part.type == "tool_call"]
+    results = [(part.id, part.error) for part in parts if part.type == "tool_result"]
+    assert [
+        ("call_000002", "search_docs", {"query": "population of France 2024"}),
+        ("call_000004", "calculator", {"expression": "68.4 million * 0.1"}),
+        ("call_000006", "calculator", {"expression": "68400000 * 0.1"}),
+        ("call_000008", "search_docs", {"query": "population of France 2024"}),
+    ] == calls
+    assert [("call_000002", False), ("call_000004", True), ("call_000006", False), ("call_000008", False)] == results
+    assert Part("text", ANSWER) == (found.output or ())[-1].parts[0]
+    assert found.output == traceloop.output(named("crewai.workflow"), Memo())
+
+
+def test_messages_that_cannot_be_read_are_not_said() -> None:
+    """A printed object without a literal form, or none at all, gives no messages."""
+    assert Messages() == crewai.messages(crew(tasks_output="[TaskOutput(pydantic=<Thing object at 0x7f>)]"), Memo())
+    assert Messages() == crewai.messages(crew(tasks_output="[None, TaskOutput(messages=[])]"), Memo())
+    assert Messages() == crewai.messages(crew(tasks_output=7), Memo())
+
+
+def test_crew_and_task_are_asked_and_answer() -> None:
+    """A crew is asked what its tasks are to do, and answers with its result; neither it nor a task is an agent."""
+    assert AgentFields(None, QUESTION, ANSWER) == traceloop.agent(named("crewai.workflow"), Memo())
+    assert AgentFields(None, QUESTION, ANSWER) == traceloop.agent(named(f"{QUESTION}.task"), Memo())
+    tasks = json.dumps([{"description": "Find it."}, {"agent": "x"}, {"description": "Write it down."}])
+    assert AgentFields(None, "Find it.\nWrite it down.") == crewai.agent(crew(tasks=tasks), Memo())
+
+
+def test_agent_of_a_crew() -> None:
+    """An agent is its role."""
+    assert AgentFields("research_agent") == traceloop.agent(named("research_agent.agent"), Memo())
+
+
+def test_definitions_of_agents_and_tasks() -> None:
+    """The tools of an agent, of a task, or of all of a crew, each once."""
+    tools = (
+        ToolDefinition("search_docs", "Search the document index and return scored passages."),
+        ToolDefinition("calculator", "Evaluate an arithmetic expression."),
+    )
+    for name in ("crewai.workflow", f"{QUESTION}.task", "research_agent.agent"):
+        assert tools == traceloop.definitions(named(name), Memo())
+    assert () == crewai.definitions(crew(agents='[{"tools": []}, 7]'), Memo())
+    assert None is crewai.definitions(crew(agents='[{"role": "x"}]'), Memo())
