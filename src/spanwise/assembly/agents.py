@@ -1,0 +1,141 @@
+"""Agents, hand-offs and retrievals of a run, each counted once however many spans carry it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from spanwise import conventions
+from spanwise.model.calls import Agent, Handoff, Retrieval, ToolCall
+from spanwise.model.content import RetrievalFields
+from spanwise.model.effects import passes_control
+from spanwise.model.span import Span
+from spanwise.model.trace import Run
+
+_TARGET_KEYS = ("agent_name", "agent", "to_agent", "target", "target_agent", "next_agent")
+_TRANSFERS = ("transfer_to_", "handoff_to_", "transfer_back_to_")
+
+
+def agents(run: Run) -> tuple[Agent, ...]:
+    """The agents by first appearance; a wrapper of the same name is the same agent, a nameless one is none."""
+    spans: dict[str, list[int]] = {}
+    memo = run.trace.memo
+    for span in run.spans:
+        if span.kind == "agent":
+            name = conventions.agent(span.raw, memo, span.dialect).name
+            if name:
+                spans.setdefault(name, []).append(span.index)
+    if not spans:
+        for span in run.spans:
+            name = span.attributes.get("gen_ai.agent.name")
+            if isinstance(name, str) and name:
+                spans.setdefault(name, []).append(span.index)
+    return tuple(Agent(name=name, spans=tuple(found)) for name, found in spans.items())
+
+
+def agent_name(run: Run, index: int) -> str | None:
+    """The name of the agent that a span belongs to: its nearest agent span that has a name."""
+    spans = run.trace.spans
+    while index >= 0:
+        span = spans[index]
+        if span.kind == "agent":
+            name = conventions.agent(span.raw, run.trace.memo, span.dialect).name
+            if name:
+                return name
+        index = span.parent
+    return None
+
+
+def handoffs(run: Run) -> tuple[Handoff, ...]:
+    """The hand-offs, from their own spans, else from transfer tools, else from agents that follow each other."""
+    own = [_from_span(run, span) for span in run.by_kind.get("handoff", ())]
+    if own:
+        return tuple(own)
+    by_tool = [
+        _from_call(run, call)
+        for call in run.tool_calls
+        if passes_control(call.name) and call.status not in {"not_run", "error", "retry"}
+    ]
+    if by_tool:
+        return tuple(by_tool)
+    return tuple(_from_siblings(run))
+
+
+def _from_span(run: Run, span: Span) -> Handoff:
+    said = conventions.handoff(span.raw, run.trace.memo)
+    source = (said.source if said else None) or agent_name(run, span.parent)
+    target = (said.target if said else None) or _next_agent(run, span, source)
+    return Handoff(source=source, target=target, span=span.index, span_id=span.span_id)
+
+
+def _from_call(run: Run, call: ToolCall) -> Handoff:
+    source = agent_name(run, call.agent)
+    target = None
+    arguments = call.arguments
+    if isinstance(arguments, Mapping):
+        given = cast("Mapping[str, object]", arguments)
+        target = next((value for key in _TARGET_KEYS if isinstance(value := given.get(key), str)), None)
+    if target is None:
+        lowered = call.name.lower()
+        target = next((call.name[len(p) :] for p in _TRANSFERS if lowered.startswith(p)), None)
+    if target is None or target == "agent":
+        target = _next_agent(run, run.trace.spans[call.span], source) if call.span >= 0 else None
+    return Handoff(source=source, target=target, span=call.span, span_id=call.span_id)
+
+
+def _next_agent(run: Run, span: Span, source: str | None) -> str | None:
+    """The first agent that starts after a span and is another one."""
+    for other in run.spans:
+        if other.kind == "agent" and other.start_ns >= span.start_ns and other.index != span.agent:
+            name = conventions.agent(other.raw, run.trace.memo, other.dialect).name
+            if name and name != source:
+                return name
+    return None
+
+
+def _from_siblings(run: Run) -> list[Handoff]:
+    """Agents that follow each other under one workflow, where a hand-off framework leaves no span for it."""
+    out: list[Handoff] = []
+    previous: dict[int, tuple[Span, str]] = {}
+    for span in run.spans:
+        if span.kind != "agent" or "openai_agents" not in span.raw.scope.name:
+            continue
+        name = conventions.agent(span.raw, run.trace.memo, span.dialect).name
+        if not name:
+            continue
+        before = previous.get(span.parent)
+        if before is not None and before[1] != name and before[0].end_ns <= span.start_ns:
+            out.append(Handoff(source=before[1], target=name, span=span.index, span_id=span.span_id))
+        previous[span.parent] = (span, name)
+    return out
+
+
+def retrievals(run: Run) -> tuple[Retrieval, ...]:
+    """The retrievals by start; a retriever that only calls another one is the same retrieval."""
+    spans = run.trace.spans
+    out: list[Retrieval] = []
+    by_span: dict[int, Retrieval] = {}
+    for span in run.by_kind.get("retrieval", ()):
+        said = conventions.retrieval(span.raw, run.trace.memo, span.dialect)
+        held = by_span.get(span.holder) if span.holder >= 0 and spans[span.holder].kind == "retrieval" else None
+        if held is None:
+            held = _retrieval(span, said)
+            out.append(held)
+        else:
+            held.query = held.query or said.query
+            held.documents = held.documents or said.documents
+            held.failed = held.failed or conventions.failed(span.raw, span.dialect)
+        by_span[span.index] = held
+    return tuple(out)
+
+
+def _retrieval(span: Span, said: RetrievalFields) -> Retrieval:
+    return Retrieval(
+        query=said.query,
+        documents=said.documents,
+        failed=conventions.failed(span.raw, span.dialect),
+        span=span.index,
+        span_id=span.span_id,
+        start_ns=span.start_ns,
+        end_ns=span.end_ns,
+    )

@@ -1,0 +1,378 @@
+"""Collecting the records of many traces until each is finished, without clock, threads or input of its own.
+
+How it works
+    A record opens its trace, or joins it. A trace is *open* until it is *finished*; a finished one is handed out by
+    the next `tick` and keeps its spans for `late_ns` more. A span that comes in that time makes the trace dirty, and
+    the next `tick` hands it out again under the next revision. Afterwards only a tombstone remains, and what still
+    comes is counted as late.
+
+    When a trace is finished depends on the door. In a process its local root (no parent, or a remote one) ends last,
+    so the end of that root finishes it, at the next tick. In a service spans of several processes meet, so the
+    topmost root must have ended `grace_ns` ago, or nothing may have come for `idle_ns`. Offline nothing is finished
+    before the input ends, unless `idle_ns` is set. All children need not have ended: instrumentations exist that
+    never end a failing tool's span.
+
+    Bounds are on open and finished traces together: how many, spans in one, spans and bytes in all. Admission is per
+    trace: the record that would break a bound refuses its whole trace, what was held of it is given up, and every
+    record is counted under the reason. So a trace is whole or absent, never torn.
+
+    Time is whatever the caller says it is: a monotonic clock live, the spans' own time in a file.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, cast
+
+from spanwise.assembly.tree import build_trace, fullness
+from spanwise.errors import ModelError
+from spanwise.model.canonical import shown
+from spanwise.model.raw import Key, LogEvent, RawSpan
+from spanwise.model.trace import Trace
+
+Finish: TypeAlias = Literal["local_root", "top_root", "end"]
+Refusal: TypeAlias = Literal["traces", "spans_per_trace", "spans", "bytes", "unfinished"]
+
+_S = 1_000_000_000
+_SLACK = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssemblySettings:
+    """When a trace is finished, and how much may be held. None switches a limit off."""
+
+    finish: Finish = "end"
+    grace_ns: int = 0
+    idle_ns: int | None = None
+    late_ns: int = 0
+    max_age_ns: int | None = None
+    max_traces: int | None = None
+    max_trace_spans: int | None = None
+    max_spans: int | None = None
+    max_bytes: int | None = None
+    max_tombstones: int = 10_000
+    unit: Literal["run", "trace"] = "run"
+
+    def __post_init__(self) -> None:
+        for name in ("grace_ns", "idle_ns", "late_ns", "max_age_ns"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ModelError(f"AssemblySettings: {name} is {value!r}; a time span cannot be negative.")
+        for name in ("max_traces", "max_trace_spans", "max_spans", "max_bytes"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ModelError(f"AssemblySettings: {name} is {value!r}; use None for no bound.")
+
+
+LIVE = AssemblySettings(
+    finish="local_root",
+    late_ns=5 * _S,
+    max_age_ns=3600 * _S,
+    max_traces=10_000,
+    max_trace_spans=100_000,
+    max_spans=200_000,
+)
+SERVICE = AssemblySettings(
+    finish="top_root", grace_ns=3 * _S, idle_ns=300 * _S, late_ns=30 * _S, max_traces=100_000,
+    max_trace_spans=200_000, max_spans=1_000_000
+)  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class AssemblyStats:
+    """What became of every record. received = held + released + doubled + late + refused, at any moment."""
+
+    received: int = 0
+    doubled: int = 0
+    late: int = 0
+    released: int = 0
+    refused: dict[str, int] = field(default_factory=dict[str, int])
+    refused_traces: dict[str, int] = field(default_factory=dict[str, int])
+    finished: int = 0
+    again: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A finished trace. `reason` tells why it is held finished, `revision` how often it was handed out."""
+
+    trace: Trace
+    revision: int
+    reason: str
+
+
+class _Entry:
+    __slots__ = (
+        "bytes",
+        "disagreeing",
+        "due_ns",
+        "events",
+        "key",
+        "revision",
+        "seen_events",
+        "spans",
+        "state",
+        "touched_ns",
+    )
+
+    def __init__(self, key: Key, now_ns: int) -> None:
+        self.key = key
+        self.spans: dict[Key, RawSpan] = {}
+        self.events: list[LogEvent] = []
+        self.seen_events: set[str] = set()
+        self.bytes = 0
+        self.touched_ns = now_ns
+        self.disagreeing: set[Key] = set()
+        self.due_ns = -1
+        self.revision = 0
+        self.state: Literal["open", "done", "gone"] = "open"
+
+    @property
+    def held(self) -> int:
+        return len(self.spans) + len(self.events)
+
+
+class Assembler:
+    """Takes records in any order and gives finished traces. Not thread-safe: one owner calls it."""
+
+    def __init__(self, settings: AssemblySettings = AssemblySettings()) -> None:
+        self.settings = settings
+        self.stats = AssemblyStats()
+        self.late_traces: dict[Key, None] = {}
+        """Traces of which spans came when they were no longer held; never more than there are tombstones."""
+        self._open: OrderedDict[Key, _Entry] = OrderedDict()  # least recently touched first
+        self._done: dict[Key, _Entry] = {}
+        # Entries, not keys: a trace may be given up and opened again while its old entry still stands in line.
+        self._due: deque[tuple[int, _Entry]] = deque()
+        self._ages: deque[tuple[int, _Entry]] = deque()
+        self._dirty: dict[Key, None] = {}
+        self._retained: deque[tuple[int, _Entry]] = deque()
+        self._tombstones: OrderedDict[Key, str] = OrderedDict()
+        self._spans = 0
+        self._bytes = 0
+        bounds = (settings.max_trace_spans, settings.max_spans, settings.max_bytes)
+        self._bounded = any(bound is not None for bound in bounds)
+        self._ending = settings.finish != "end"
+
+    @property
+    def held(self) -> int:
+        """Records held right now."""
+        return self._spans
+
+    @property
+    def open_traces(self) -> int:
+        """Traces held right now, finished ones in their late time among them."""
+        return len(self._open) + len(self._done)
+
+    def add(self, record: RawSpan | LogEvent, now_ns: int) -> None:
+        """Take one record. Never raises for what a record holds."""
+        self.stats.received += 1
+        key = record.trace_id
+        entry = self._open.get(key)
+        if entry is not None:
+            if self.settings.idle_ns is not None:
+                self._open.move_to_end(key)
+                entry.touched_ns = now_ns
+        else:
+            entry = self._done.get(key) or self._admit(key, now_ns)
+            if entry is None:
+                return
+        is_span = isinstance(record, RawSpan)
+        if is_span and record.span_id not in entry.spans:
+            entry.spans[record.span_id] = record
+            self._spans += 1
+        elif not (self._hold_again(entry, record) if is_span else self._hold_event(entry, record)):
+            return
+        if self._bounded and not self._within(entry, record):
+            return
+        if entry.state == "done":
+            self._dirty[key] = None
+        elif is_span and self._ending and entry.due_ns < 0 and self._ends(record):
+            entry.due_ns = now_ns + self.settings.grace_ns
+            self._due.append((entry.due_ns, entry))
+
+    def _hold_again(self, entry: _Entry, record: RawSpan) -> bool:
+        """Hold a span of an id that is held already, if it is the fuller of the two."""
+        known = entry.spans[record.span_id]
+        self.stats.doubled += 1
+        new, old = fullness(record), fullness(known)
+        if new != old:
+            entry.disagreeing.add(record.span_id)
+        if new <= old:
+            return False
+        entry.spans[record.span_id] = record
+        if self.settings.max_bytes is not None:
+            entry.bytes -= size_of(known)
+            self._bytes -= size_of(known)
+        return True
+
+    def _hold_event(self, entry: _Entry, record: LogEvent) -> bool:
+        text = shown(record)
+        if text in entry.seen_events:
+            self.stats.doubled += 1
+            return False
+        entry.seen_events.add(text)
+        entry.events.append(record)
+        self._spans += 1
+        return True
+
+    def _admit(self, key: Key, now_ns: int) -> _Entry | None:
+        buried = self._tombstones.get(key)
+        if buried is not None:
+            if buried == "late":
+                self.stats.late += 1
+                self.late_traces[key] = None
+            else:
+                self._count(self.stats.refused, buried)
+            return None
+        settings = self.settings
+        reason: Refusal | None = None
+        if settings.max_traces is not None and self.open_traces >= settings.max_traces:
+            reason = "traces"
+        elif settings.max_spans is not None and self._spans >= settings.max_spans:
+            reason = "spans"
+        elif settings.max_bytes is not None and self._bytes >= settings.max_bytes:
+            reason = "bytes"
+        if reason is not None:
+            self._count(self.stats.refused, reason)
+            self._count(self.stats.refused_traces, reason)
+            self._bury(key, reason)
+            return None
+        entry = self._open[key] = _Entry(key, now_ns)
+        if settings.max_age_ns is not None:
+            if len(self._ages) > 2 * len(self._open) + _SLACK:  # most of these are finished: so is this line bounded
+                self._ages = deque(item for item in self._ages if item[1].state == "open")
+            self._ages.append((now_ns + settings.max_age_ns, entry))
+        return entry
+
+    def _within(self, entry: _Entry, record: RawSpan | LogEvent) -> bool:
+        """Whether the bounds still hold with this record; if not, its whole trace is refused."""
+        settings = self.settings
+        if settings.max_bytes is not None:
+            size = size_of(record)
+            entry.bytes += size
+            self._bytes += size
+        if settings.max_trace_spans is not None and entry.held > settings.max_trace_spans:
+            self._refuse(entry, "spans_per_trace")
+        elif settings.max_spans is not None and self._spans > settings.max_spans:
+            self._refuse(entry, "spans")
+        elif settings.max_bytes is not None and self._bytes > settings.max_bytes:
+            self._refuse(entry, "bytes")
+        else:
+            return True
+        return False
+
+    def _ends(self, span: RawSpan) -> bool:
+        if span.end_ns <= 0:
+            return False
+        return span.parent_id is None or (self.settings.finish == "local_root" and span.parent_remote)
+
+    def tick(self, now_ns: int) -> list[Finished]:
+        """The traces that are finished by now, each at its highest revision, in the order in which they became so."""
+        out: list[Finished] = []
+        while self._due and self._due[0][0] <= now_ns:
+            entry = self._due.popleft()[1]
+            if entry.state == "open":
+                out.append(self._finish(entry, "root ended", now_ns))
+        idle_ns = self.settings.idle_ns
+        while idle_ns is not None and self._open:
+            entry = next(iter(self._open.values()))
+            if entry.touched_ns + idle_ns > now_ns:
+                break
+            out.append(self._finish(entry, "idle", now_ns))
+        while self._ages and self._ages[0][0] <= now_ns:
+            entry = self._ages.popleft()[1]
+            if entry.state == "open":
+                self._refuse(entry, "unfinished")
+        out.extend(self._again())
+        while self._retained and self._retained[0][0] <= now_ns:
+            entry = self._retained.popleft()[1]
+            if entry.state == "done":
+                self._release(entry)
+        return out
+
+    def drain(self, now_ns: int) -> list[Finished]:
+        """Every trace that is still open or dirty: at the end of an input, or at shutdown."""
+        out = [self._finish(entry, "end of input", now_ns) for entry in list(self._open.values())]
+        out.extend(self._again())
+        for entry in list(self._done.values()):
+            self._release(entry)
+        for line in (self._due, self._ages, self._retained):
+            line.clear()
+        return out
+
+    def _finish(self, entry: _Entry, reason: str, now_ns: int) -> Finished:
+        del self._open[entry.key]
+        entry.state = "done"
+        self._done[entry.key] = entry
+        self.stats.finished += 1
+        self._retained.append((now_ns + self.settings.late_ns, entry))
+        return self._hand_out(entry, reason)
+
+    def _again(self) -> list[Finished]:
+        out = [self._hand_out(self._done[key], "late spans") for key in self._dirty]
+        self.stats.again += len(out)
+        self._dirty.clear()
+        return out
+
+    def _hand_out(self, entry: _Entry, reason: str) -> Finished:
+        entry.revision += 1
+        trace = build_trace(
+            entry.key,
+            entry.spans.values(),
+            events=entry.events,
+            unit=self.settings.unit,
+            disagreeing=entry.disagreeing,
+        )
+        trace.revision = entry.revision
+        return Finished(trace=trace, revision=entry.revision, reason=reason)
+
+    def _release(self, entry: _Entry) -> None:
+        self.stats.released += self._drop(entry)
+        self._bury(entry.key, "late")
+
+    def _refuse(self, entry: _Entry, reason: Refusal) -> None:
+        self._count(self.stats.refused, reason, self._drop(entry))
+        self._count(self.stats.refused_traces, reason)
+        self._bury(entry.key, reason)
+
+    def _drop(self, entry: _Entry) -> int:
+        """Give up what is held of a trace; how many records that was."""
+        key, held = entry.key, entry.held
+        del (self._open if entry.state == "open" else self._done)[key]
+        self._dirty.pop(key, None)
+        self._spans -= held
+        self._bytes -= entry.bytes
+        entry.state = "gone"
+        entry.spans, entry.events, entry.seen_events = {}, [], set()
+        return held
+
+    def _bury(self, key: Key, reason: str) -> None:
+        self._tombstones[key] = reason
+        while len(self._tombstones) > self.settings.max_tombstones:
+            forgotten, _ = self._tombstones.popitem(last=False)
+            self.late_traces.pop(forgotten, None)
+
+    @staticmethod
+    def _count(table: dict[str, int], reason: str, by: int = 1) -> None:
+        table[reason] = table.get(reason, 0) + by
+
+
+def size_of(record: RawSpan | LogEvent) -> int:
+    """About how many bytes a record holds: its text, and a constant for the rest."""
+    if isinstance(record, LogEvent):
+        return 200 + _size(record.event.attributes) + (len(str(record.event.body)) if record.event.body else 0)
+    return 400 + len(record.name) + _size(record.attributes) + sum(_size(event.attributes) for event in record.events)
+
+
+def _size(attributes: Mapping[str, object]) -> int:
+    total = 0
+    for key, value in attributes.items():
+        total += len(key) + 16
+        if isinstance(value, str | bytes):
+            total += len(value)
+        elif isinstance(value, list | tuple | dict):
+            total += len(shown(cast("object", value)))
+    return total

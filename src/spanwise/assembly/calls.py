@@ -1,0 +1,239 @@
+"""Logical tool calls: what the spans show, joined with what the messages say.
+
+One call may have left several spans (a wrapper, a client, a server), one span, or none: an instrumentation may not
+know tools, the model may have invented a name, the provider may have run the tool itself. So calls are taken from the
+spans first, nested doubles merged, and then the requests in the model's messages are laid against them: by call id;
+without ids by name, arguments and order. A request that meets no span becomes a call that is known from messages
+only. Messages are read only as far as needed: outputs of every model call (they are short), inputs (they repeat the
+conversation so far) only while a result is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from spanwise import conventions
+from spanwise.assembly.requests import Request, is_whole, join, requests_of, with_handoff_spans
+from spanwise.assembly.results import (
+    Talks,
+    pop_result,
+    recover_by_step,
+    results_of,
+    take_result,
+)
+from spanwise.assembly.verdicts import says_error, says_no_such_tool
+from spanwise.model.calls import CallStatus, ToolCall
+from spanwise.model.content import Memo, Part, ToolFields
+from spanwise.model.effects import is_control
+from spanwise.model.raw import STATUS_ERROR, RawSpan
+from spanwise.model.span import Span, SpanError
+from spanwise.model.trace import Run
+
+_HOPS = 16
+_FAILED = frozenset({"error", "retry"})
+
+
+def tool_calls(run: Run) -> tuple[ToolCall, ...]:
+    """The logical tool calls of a run, by start."""
+    found = span_calls(run)
+    if not _all_have_spans(run, found):
+        requests = requests_of(run)
+        loose = with_handoff_spans(run, found, join(found, requests)) if requests else []
+        if loose or any(call.raw_result is None for call in found):
+            _recover(run, found, loose)
+        _order(found, requests)
+    return tuple(found)
+
+
+def _order(found: list[ToolCall], requests: Sequence[Request]) -> None:
+    """By start; calls that start together in the order in which the model asked for them."""
+    rank = {request.part.id: at for at, request in enumerate(requests) if request.part.id}
+    found.sort(key=lambda call: (call.start_ns, call.span < 0, rank.get(call.call_id or "", len(rank))))
+
+
+def span_calls(run: Run) -> list[ToolCall]:
+    """The calls that left spans, nested doubles merged, by start."""
+    memo = run.trace.memo
+    out: list[ToolCall] = []
+    by_span: dict[int, ToolCall] = {}
+    batches: set[int] = set()
+    for span in run.by_kind.get("tool", ()):
+        raw = span.raw
+        several = conventions.several(raw, memo, span.dialect)
+        if several is not None:
+            if span.holder not in batches and several:
+                batches.add(span.index)
+                out += [_call_of_batch(span, one, memo) for one in several]
+            continue
+        fields = conventions.tool(raw, memo, span.dialect)
+        name = fields.name or raw.name
+        outer = _same_call(run, span, name, by_span) if span.holder >= 0 else None
+        if outer is None:
+            call = _call(span, name, fields, memo)
+            out.append(call)
+        else:
+            call = outer
+            _merge(call, span, fields)
+        by_span[span.index] = call
+    return out
+
+
+def _same_call(run: Run, span: Span, name: str, by_span: Mapping[int, ToolCall]) -> ToolCall | None:
+    """The call of an enclosing tool span with the same name in the same agent, if there is one."""
+    spans = run.trace.spans
+    at = span.holder
+    for _ in range(_HOPS):
+        if at < 0:
+            return None
+        above = spans[at]
+        if above.kind == "tool":
+            call = by_span.get(at)
+            return call if call is not None and call.name == name else None
+        at = above.holder
+    return None
+
+
+def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
+    raw = span.raw
+    status = _status(raw, fields)
+    return ToolCall(
+        name,
+        status,
+        span.index,
+        span.agent,
+        raw.start_ns,
+        raw.end_ns if raw.end_ns > raw.start_ns else raw.start_ns,
+        fields.call_id,
+        is_control(name),
+        "span",
+        fields.arguments,
+        fields.result,
+        memo,
+        raw.span_id,
+        None if status not in _FAILED else conventions.error(raw) or SpanError(message=fields.message),
+    )
+
+
+def _call_of_batch(span: Span, fields: ToolFields, memo: Memo) -> ToolCall:
+    """One call of a span that ran several; what it says of a tool that does not exist, no tool returned."""
+    name = fields.name or span.raw.name
+    call = _call(span, name, fields, memo)
+    if says_no_such_tool(name, fields.result):
+        call.status = "not_run"
+    return call
+
+
+def _status(raw: RawSpan, fields: ToolFields) -> CallStatus:
+    if fields.retry:
+        return "retry"
+    if raw.status_code == STATUS_ERROR or fields.failed or says_error(fields.result):
+        return "error"
+    if raw.end_ns <= 0 or fields.uncertain:
+        return "unknown"
+    return "ok"
+
+
+def _merge(call: ToolCall, span: Span, fields: ToolFields) -> None:
+    """Take from an inner span of the same call what the outer one does not say; one failure makes the call failed."""
+    if call.raw_arguments is None:
+        call.raw_arguments = fields.arguments
+    if call.raw_result is None:
+        call.raw_result = fields.result
+    call.call_id = call.call_id or fields.call_id
+    inner = _status(span.raw, fields)
+    if inner == "retry" or (inner == "error" and call.status != "retry"):
+        call.status = inner
+        if call.error is None or not call.error.message:
+            call.error = conventions.error(span.raw) or SpanError(message=fields.message)
+    elif call.status == "unknown":
+        call.status = inner
+
+
+def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
+    """Whether it is plain, without decoding a message, that the model asked for these calls and for no others.
+
+    Each answer's text names as many calls as it requests, in the order in which they ran; every one must be whole.
+    Where this fails (agents at work side by side, calls without ids, tools of the provider), the messages are read.
+    """
+    if not run.llm_groups:
+        return False
+    at = 0
+    for group in run.llm_groups:
+        if len(group) > 1:
+            return False
+        text = conventions.answer_text(group[0].raw, group[0].dialect)
+        if text is None:
+            return False
+        if "tool_call" in text:
+            asked = text.count('"type":"tool_call"') or text.count('"type": "tool_call"')
+            if not _are_named(found[at : at + asked], asked, text):
+                return False
+            at += asked
+    return at == len(found)
+
+
+def _are_named(calls: list[ToolCall], asked: int, text: str) -> bool:
+    """Whether an answer's text asks for exactly these calls, and they need nothing that it says."""
+    if len(calls) < asked or "server_tool_call" in text:
+        return False
+    if asked > 1 and len({call.call_id for call in calls}) < asked:
+        return False
+    for call in calls:
+        call_id = call.call_id
+        if call_id is None or call.raw_result is None or not is_whole(call.raw_arguments):
+            return False
+        if f'"id":"{call_id}"' not in text and f'"id": "{call_id}"' not in text:
+            return False
+    return True
+
+
+def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:
+    """Fill missing results from the messages that later model calls were given, and add the calls that left no span."""
+    talks = Talks(run)
+    wanted = [(call.call_id, call.agent, call.start_ns) for call in calls if call.call_id and call.raw_result is None]
+    wanted += [(request.part.id, request.agent, request.at_ns) for request in loose if request.part.id]
+    results, listening = results_of(talks, wanted)
+    for call in calls:
+        if call.raw_result is None and call.call_id is not None:
+            part = pop_result(results, call.call_id, call.agent)
+            if part is not None:
+                take_result(call, part)
+    if any(call.raw_result is None for call in calls):
+        recover_by_step(talks, calls)
+    offered = {tool.name for tool in run.tool_definitions or ()} if loose else set[str]()
+    spanned = {call.name for call in calls if call.span >= 0} if run.completeness.complete else set[str]()
+    for request in loose:
+        part = pop_result(results, request.part.id, request.agent) if request.part.id else None
+        call = _message_call(request, part, offered, listening, run.trace.memo)
+        if part is None and request.part.id is not None and call.name in spanned:
+            call.status = "not_run"  # all spans are here, and those who ran this tool left one
+        calls.append(call)
+
+
+def _message_call(
+    request: Request, part: Part | None, offered: set[str], listening: Mapping[int, int], memo: Memo
+) -> ToolCall:
+    name = request.part.name or ""
+    invented = bool(offered) and name not in offered and not is_control(name)
+    call = ToolCall(
+        name=name,
+        raw_arguments=request.part.value,
+        call_id=request.part.id,
+        control=is_control(name),
+        origin="message",
+        memo=memo,
+        agent=request.agent,
+        start_ns=request.at_ns,
+        end_ns=request.at_ns,
+    )
+    if part is not None:
+        take_result(call, part)
+    unanswered = part is None and request.part.id is not None
+    refused = part is not None and says_no_such_tool(name, part.value)
+    if (
+        (invented and call.status != "ok")
+        or refused
+        or (unanswered and listening.get(request.agent, -1) > request.group)
+    ):
+        call.status = "not_run"
+    return call

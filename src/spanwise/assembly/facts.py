@@ -1,0 +1,116 @@
+"""The facts of a run, each read when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from spanwise import conventions
+from spanwise.assembly import agents, calls, llms, missing, texts
+from spanwise.model.calls import Agent, Handoff, LLMCall, Missing, Retrieval, Tokens, ToolCall, Who
+from spanwise.model.content import Memo, ToolDefinition
+from spanwise.model.raw import STATUS_OK
+from spanwise.model.span import Span, SpanError, SpanStatus
+from spanwise.model.trace import Run
+
+_TIMEOUTS = ("timeout", "deadline", "timed out")
+_WHO_SPANS = 64
+_OFFERING = frozenset({"llm", "generation", "agent", "workflow", "setup"})
+# Some record a tool's schema only where it runs; asked only if the offers lack it.
+_RUNNING = frozenset({"tool"})
+
+
+class SpanFacts:
+    """Reads a run's facts out of its spans by the conventions they speak. Holds no state: all memory is the trace's."""
+
+    def query(self, run: Run, /) -> str | None:
+        """What the user asked."""
+        return texts.query(run)
+
+    def answer(self, run: Run, /) -> str | None:
+        """What the run answered in the end."""
+        return texts.answer(run)
+
+    def agents(self, run: Run, /) -> tuple[Agent, ...]:
+        """The logical agents."""
+        return agents.agents(run)
+
+    def tool_calls(self, run: Run, /) -> tuple[ToolCall, ...]:
+        """The logical tool calls."""
+        return calls.tool_calls(run)
+
+    def llm_calls(self, run: Run, /) -> tuple[LLMCall, ...]:
+        """The logical model calls."""
+        return llms.llm_calls(run)
+
+    def retrievals(self, run: Run, /) -> tuple[Retrieval, ...]:
+        """The logical retrievals."""
+        return agents.retrievals(run)
+
+    def handoffs(self, run: Run, /) -> tuple[Handoff, ...]:
+        """The hand-offs."""
+        return agents.handoffs(run)
+
+    def tool_definitions(self, run: Run, /) -> tuple[ToolDefinition, ...] | None:
+        """The tools that the model was offered."""
+        return definitions(run.spans, run.trace.memo)
+
+    def tokens(self, run: Run, /) -> Tokens | None:
+        """Tokens over leaf model calls."""
+        return llms.tokens(run)
+
+    def models(self, run: Run, /) -> tuple[str, ...]:
+        """The models at work."""
+        return llms.models(run)
+
+    def who(self, run: Run, /) -> Who:
+        """Session, user and request: what the run's own spans name, then what the spans around it name."""
+        found = Who()
+        around = run.trace.ancestors(run.root) if run.root >= 0 else ()
+        for span in chain(run.spans[:_WHO_SPANS], around):
+            said = conventions.context(span.raw, run.trace.memo)
+            found = Who(
+                session_id=found.session_id or said.session_id,
+                user_id=found.user_id or said.user_id,
+                request_id=found.request_id or said.request_id,
+                tags=found.tags or said.tags,
+                metadata=found.metadata or said.metadata,
+            )
+            if found.session_id and found.user_id and found.request_id:
+                break
+        return found
+
+    def missing(self, run: Run, /) -> tuple[Missing, ...]:
+        """What the spans do not tell."""
+        return missing.missing(run)
+
+    def span_error(self, span: Span, /) -> SpanError | None:
+        """What a failed span says of its failure; None for a span that did not fail."""
+        return conventions.error(span.raw) if conventions.failed(span.raw, span.dialect) else None
+
+    def status(self, span: Span, /) -> SpanStatus:
+        """The span's status; a failure that names a deadline is a timeout."""
+        if conventions.failed(span.raw, span.dialect):
+            said = conventions.error(span.raw)
+            words = f"{said.type} {said.message[:200]}".lower() if said else ""
+            return "timeout" if any(mark in words for mark in _TIMEOUTS) else "error"
+        return "ok" if span.raw.status_code == STATUS_OK else "unset"
+
+
+def definitions(spans: Sequence[Span], memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """The tools offered in these spans, each name once, a definition with a schema before one without."""
+    offered: dict[str, ToolDefinition] = {}
+    known = False
+    for kinds in (_OFFERING, _RUNNING):
+        for span in spans:
+            if span.kind in kinds:
+                found = conventions.definitions(span.raw, memo, span.dialect)
+                if found is not None:
+                    known = True
+                    for item in found:
+                        held = offered.get(item.name)
+                        if held is None or (held.schema is None and item.schema is not None):
+                            offered[item.name] = item
+        if all(item.schema is not None for item in offered.values()):
+            break
+    return tuple(offered.values()) if known else None

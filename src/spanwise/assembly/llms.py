@@ -1,0 +1,141 @@
+"""Logical model calls: wrappers and providers of one call merged, tokens counted once.
+
+A framework's span around a client's span is one call: the outer one says when, the innermost that counts tokens says
+how many. A span around several model spans is no call of its own, only its leaves are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from spanwise import conventions, pricing
+from spanwise.model.calls import LLMCall, Tokens
+from spanwise.model.content import LLMFields, Messages
+from spanwise.model.span import RUN_KINDS, Span
+from spanwise.model.trace import Run
+
+
+def llm_calls(run: Run) -> tuple[LLMCall, ...]:
+    """The logical model calls, by start."""
+    found = [_call(run, group) for group in run.llm_groups]
+    held = [call for span in run.by_kind.get("agent", ()) for call in _held(run, span)]
+    return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
+
+
+def _call(run: Run, group: Sequence[Span]) -> LLMCall:
+    outer = group[0]
+    raw = outer.raw
+    if len(group) == 1:
+        said = conventions.llm(raw, run.trace.memo, outer.dialect)
+        failed = conventions.failed(raw, outer.dialect)
+    else:
+        said = _merged(run, group)
+        failed = any(conventions.failed(span.raw, span.dialect) for span in group)
+    cost, estimated = _cost(said, raw.start_ns)
+    end_ns = raw.end_ns
+    return LLMCall(
+        said,
+        cost,
+        estimated,
+        failed,
+        outer.index,
+        outer.agent,
+        raw.start_ns,
+        end_ns if end_ns > raw.start_ns else raw.start_ns,
+        raw.span_id,
+    )
+
+
+def _held(run: Run, span: Span) -> Iterable[LLMCall]:
+    """The calls that an agent's span holds; each known by its end only."""
+    for call in conventions.model_calls(span.raw, run.trace.memo, span.dialect):
+        at_ns = max(call.end_ns, span.start_ns)
+        cost, estimated = _cost(call.usage, at_ns)
+        yield LLMCall(
+            call.usage, cost, estimated, False, span.index, span.agent, at_ns, at_ns, span.raw.span_id  # noqa: FBT003  (built positionally)
+        )  # fmt: skip
+
+
+def _cost(said: LLMFields, at_ns: int) -> tuple[float | None, bool]:
+    """The recorded cost, else one estimated from the tokens; whether it was estimated."""
+    sent, got = said.input_tokens, said.output_tokens
+    if said.cost_usd is not None or said.model is None or (sent is None and got is None):
+        return said.cost_usd, False
+    cost = pricing.estimate(
+        said.model,
+        said.provider,
+        sent or 0,
+        got or 0,
+        said.cache_read_tokens or 0,
+        said.cache_write_tokens or 0,
+        at_ns // pricing.HOUR_NS,
+    )
+    return cost, cost is not None
+
+
+def _merged(run: Run, group: Sequence[Span]) -> LLMFields:
+    """What the spans of one call say, each thing from the innermost that says it."""
+    said = [conventions.llm(span.raw, run.trace.memo, span.dialect) for span in reversed(group)]
+    counted = next((one for one in said if one.input_tokens is not None or one.output_tokens is not None), said[0])
+    for name in ("model", "provider", "cost_usd"):
+        if getattr(counted, name) is None:
+            setattr(counted, name, next((getattr(one, name) for one in said if getattr(one, name) is not None), None))
+    return counted
+
+
+def messages(run: Run, group: Sequence[Span]) -> Messages:
+    """The messages of one logical call, each side from the innermost span that records it."""
+    sent = got = None
+    for span in reversed(group):
+        said = conventions.messages(span.raw, run.trace.memo, span.dialect)
+        sent = sent or said.input
+        got = got or said.output
+        if sent and got:
+            break
+    return Messages(sent, got)
+
+
+def models(run: Run) -> tuple[str, ...]:
+    """The models of the calls; where no call left a span, those that agent spans name."""
+    used = [call.usage for call in run.llm_calls] or [
+        conventions.llm(span.raw, run.trace.memo, span.dialect) for span in run.spans if span.kind in RUN_KINDS
+    ]
+    return tuple(dict.fromkeys(one.model for one in used if one.model))
+
+
+def tokens(run: Run) -> Tokens | None:
+    """Tokens summed over the calls; where no call counts any, over the topmost agent spans that do."""
+    counted = [call.usage for call in run.llm_calls]
+    if not any(used.input_tokens is not None or used.output_tokens is not None for used in counted):
+        counted = _aggregates(run)
+    if not counted:
+        return None
+    return Tokens(
+        _sum([used.input_tokens for used in counted]),
+        _sum([used.output_tokens for used in counted]),
+        _sum([used.cache_read_tokens for used in counted]),
+        _sum([used.cache_write_tokens for used in counted]),
+        _sum([used.reasoning_tokens for used in counted]),
+    )
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _aggregates(run: Run) -> list[LLMFields]:
+    """Totals that agent spans state; a span below one that states them is part of it."""
+    out: list[LLMFields] = []
+    covered: set[int] = set()
+    for span in run.spans:
+        if span.parent in covered:
+            covered.add(span.index)
+            continue
+        if span.kind not in RUN_KINDS:
+            continue
+        said = conventions.llm(span.raw, run.trace.memo, span.dialect)
+        if said.input_tokens is not None or said.output_tokens is not None:
+            covered.add(span.index)
+            out.append(said)
+    return out

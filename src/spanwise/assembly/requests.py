@@ -1,0 +1,208 @@
+"""What the model asked for, laid against the calls that left spans.
+
+By call id; without ids by name, arguments and order; by arguments alone where a span bears the name of the decorated
+function. What meets no span is given back: calls that are known from messages only.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import msgspec
+
+from spanwise import conventions
+from spanwise.assembly.results import Talks
+from spanwise.model.calls import ToolCall
+from spanwise.model.canonical import canonical
+from spanwise.model.content import Part
+from spanwise.model.effects import is_control, passes_control
+from spanwise.model.raw import STATUS_ERROR
+from spanwise.model.trace import Run
+
+_HOPS = 16
+
+
+class Request(msgspec.Struct):
+    """A tool call that a model asked for."""
+
+    part: Part
+    at_ns: int
+    agent: int
+    group: int
+
+
+def requests_of(run: Run) -> list[Request]:
+    """Every tool call that the models of a run asked for, in order."""
+    out: list[Request] = []
+    memo = run.trace.memo
+    for number, group in enumerate(run.llm_groups):
+        for span in reversed(group):
+            asked = conventions.requests(span.raw, memo, span.dialect)
+            if asked:
+                out += [Request(part, span.end_ns, span.agent, number) for part in asked]
+                break
+    if not run.llm_groups:
+        talks = Talks(run)
+        for number in range(len(talks)):
+            span, spoken = talks.span(number), talks.heard(number)
+            asked = [part for message in spoken for part in message.parts if part.type == "tool_call" and part.name]
+            out += [Request(part, span.start_ns, span.agent, number) for part in asked]
+    return out
+
+
+def join(calls: list[ToolCall], requests: Sequence[Request]) -> list[Request]:
+    """Lay requests against the calls of spans; those that meet none are returned."""
+    by_id: dict[str, list[ToolCall]] = {}
+    for call in calls:
+        if call.call_id is not None:
+            by_id.setdefault(call.call_id, []).append(call)
+    left: list[Request] = []
+    taken: set[int] = set()
+    for request in requests:
+        same = by_id.get(request.part.id or "")
+        if same:
+            # Agents may use the same ids: the call of the agent that asked comes first.
+            call = same.pop(next((at for at, one in enumerate(same) if one.agent == request.agent), 0))
+            taken.add(id(call))
+            _adopt(call, request.part)
+        else:
+            left.append(request)
+    return _join_by_name([call for call in calls if id(call) not in taken], requests, left) if left else left
+
+
+def _join_by_name(calls: list[ToolCall], requests: Sequence[Request], left: list[Request]) -> list[Request]:
+    """Lay the requests that are left against the calls that are; one that was recorded before is no other."""
+    waiting: dict[str, list[ToolCall]] = {}
+    for call in calls:
+        waiting.setdefault(call.name, []).append(call)
+    open_ = {id(request) for request in left}
+    met = {_signature(request) for request in requests if id(request) not in open_}
+    loose: list[Request] = []
+    for request in left:
+        call = _take(waiting.get(request.part.name or ""), request)
+        if call is not None:
+            _adopt(call, request.part)
+        elif request.part.id is None or _signature(request) not in met:
+            loose.append(request)
+        met.add(_signature(request))
+    return _join_renamed([call for line in waiting.values() for call in line], requests, loose) if loose else loose
+
+
+def _join_renamed(calls: list[ToolCall], requests: Sequence[Request], loose: list[Request]) -> list[Request]:
+    """Lay requests against calls that bear the name of the decorated function (`add_tool`) and have their arguments."""
+    asked = {request.part.name for request in requests}
+    renamed = [call for call in calls if call.name not in asked and call.call_id is None]
+    left: list[Request] = []
+    for request in loose:
+        call = next((one for one in renamed if _is_renamed(one, request)), None)
+        if call is None:
+            left.append(request)
+            continue
+        renamed.remove(call)
+        call.name = request.part.name or call.name
+        call.control = is_control(call.name)
+        _adopt(call, request.part)
+    return left
+
+
+def _is_renamed(call: ToolCall, request: Request) -> bool:
+    """One name is part of the other, and the call was made with what was asked for, after it was asked."""
+    name, given = (request.part.name or "").lower(), request.part.value
+    akin = name in call.name.lower() or call.name.lower() in name
+    return akin and call.start_ns >= request.at_ns and isinstance(given, Mapping) and call.arguments == given
+
+
+def _signature(request: Request) -> tuple[str | None, str | None, bytes]:
+    return request.part.id, request.part.name, canonical(request.part.value)
+
+
+def with_handoff_spans(run: Run, calls: list[ToolCall], loose: list[Request]) -> list[Request]:
+    """Give each request to pass control the hand-off span that it led to; what is left is returned."""
+    spans = deque(run.by_kind.get("handoff", ()))
+    left: list[Request] = []
+    for request in loose:
+        name = request.part.name or ""
+        if spans and passes_control(name):
+            span = spans.popleft()
+            calls.append(
+                ToolCall(
+                    name,
+                    "error" if span.raw.status_code == STATUS_ERROR else "ok",
+                    span.index,
+                    span.agent,
+                    span.start_ns,
+                    span.end_ns,
+                    request.part.id,
+                    True,  # noqa: FBT003  (built positionally, like every Struct that exists per span)
+                    "span",
+                    request.part.value,
+                    None,
+                    run.trace.memo,
+                    span.raw.span_id,
+                )
+            )
+        else:
+            left.append(request)
+    if len(left) != len(loose):
+        calls.sort(key=lambda call: call.start_ns)
+    return left
+
+
+def _take(waiting: list[ToolCall] | None, request: Request) -> ToolCall | None:
+    """The first waiting call whose arguments fit the request, taken out of the line."""
+    if not waiting:
+        return None
+    for at, call in enumerate(waiting[:_HOPS]):
+        if _fits(call, request.part):
+            return waiting.pop(at)
+    return None
+
+
+def _fits(call: ToolCall, part: Part) -> bool:
+    """The span's arguments are the requested ones, or the only value among them, or one of the two does not tell.
+
+    Two ids that differ may still name one call (a framework's and the provider's), but only where the arguments say so.
+    """
+    asked = call.memo.json(part.value) if call.memo is not None else part.value
+    if (call.call_id is None or part.id is None) and (call.arguments_state != "present" or asked is None):
+        return True
+    if call.arguments is not None and _alike(call.arguments, asked):
+        return True
+    return bare_of(asked) is not None and _alike(call.arguments, bare_of(asked))
+
+
+def bare_of(asked: object) -> object:
+    """The only value of a one-argument mapping."""
+    if isinstance(asked, Mapping) and len(cast("Mapping[str, object]", asked)) == 1:
+        return next(iter(cast("Mapping[str, object]", asked).values()))
+    return None
+
+
+def _alike(one: object, other: object) -> bool:
+    """Equal, or one is the other as Python prints it."""
+    return one == other or str(one) == str(other)
+
+
+def _adopt(call: ToolCall, part: Part) -> None:
+    """Take from a request the model's id and what the span does not say; a bare value gets its argument's name back."""
+    call.call_id = part.id or call.call_id
+    held = call.raw_arguments
+    asked = part.value
+    if asked is None or is_whole(held):
+        return
+    if held is None or call.arguments_state != "present":
+        call.raw_arguments = asked
+    elif not isinstance(call.arguments, Mapping):
+        asked = call.memo.json(asked) if call.memo else asked
+        bare = bare_of(asked)
+        if (bare is not None and _alike(call.arguments, bare)) or _alike(call.arguments, asked):
+            call.raw_arguments = asked
+
+
+def is_whole(arguments: object) -> bool:
+    """The arguments are an object, as far as can be seen without decoding them."""
+    if type(arguments) is str:
+        return arguments[:1] == "{" and arguments[-1:] == "}"
+    return isinstance(arguments, Mapping)

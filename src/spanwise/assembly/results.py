@@ -1,0 +1,164 @@
+"""What the model was told that its calls had returned, for calls whose spans do not record it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from spanwise.assembly import llms
+from spanwise.assembly.verdicts import reads_like_error, says_error
+from spanwise.model.calls import ToolCall
+from spanwise.model.content import Message, Messages, Part
+from spanwise.model.span import RUN_KINDS, Span, SpanError
+from spanwise.model.trace import Run
+
+Result: TypeAlias = tuple[int, Part]  # the agent that was told it, and what it was told
+
+
+class Talks:
+    """What each model call was sent and answered; where no model call left a span, what agents record of theirs.
+
+    Inputs repeat the conversation so far, so each is read when it is needed, and once.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._groups: Sequence[Sequence[Span]] = run.llm_groups
+        self.by_models = bool(self._groups)
+        if not self.by_models:
+            self._groups = [(span,) for span in run.spans if span.kind in RUN_KINDS]
+        self._said: dict[int, Messages] = {}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def span(self, at: int) -> Span:
+        """The span of a call."""
+        return self._groups[at][0]
+
+    def said(self, at: int) -> Messages:
+        """The messages of a call."""
+        found = self._said.get(at)
+        if found is None:
+            found = self._said[at] = llms.messages(self._run, self._groups[at])
+        return found
+
+    def next_of(self, agent: int, start_ns: int) -> int | None:
+        """The agent's first call that starts no earlier than a time."""
+        return next((at for at in range(len(self)) if self._follows(at, agent, start_ns)), None)
+
+    def _follows(self, at: int, agent: int, start_ns: int) -> bool:
+        span = self.span(at)
+        return span.agent == agent and span.start_ns >= start_ns
+
+    def last_heard(self) -> dict[int, int]:
+        """For each agent its last call whose input is recorded."""
+        found: dict[int, int] = {}
+        for at in range(len(self) - 1, -1, -1):
+            agent = self.span(at).agent
+            if agent not in found and self.heard(at):
+                found[agent] = at
+        return found
+
+    def heard(self, at: int) -> tuple[Message, ...]:
+        """What a model had been told by the time of a call; an agent's own record holds both sides."""
+        said = self.said(at)
+        return said.input or () if self.by_models else (*(said.input or ()), *(said.output or ()))
+
+
+Wanted: TypeAlias = tuple[str, int, int]
+"""A call id, the agent, and the time from which its result may be told."""
+
+
+def results_of(talks: Talks, wanted: Sequence[Wanted]) -> tuple[dict[str, list[Result]], dict[int, int]]:
+    """Tool results by call id, and for each agent the number of its last model call whose input is recorded.
+
+    The last input of an agent holds the whole conversation, unless that was trimmed: then a result stands in the input
+    that follows its call. What the provider ran itself is in the answer.
+    """
+    results: dict[str, list[Result]] = {}
+    seen: set[tuple[int, str]] = set()
+
+    def note(at: int, messages: Iterable[Message]) -> None:
+        agent = talks.span(at).agent
+        # One id may stand for several results of one conversation: some begin anew to count in every step.
+        fresh = [(part.id, part) for part in result_parts(messages) if part.id and (agent, part.id) not in seen]
+        for call_id, part in fresh:
+            seen.add((agent, call_id))
+            results.setdefault(call_id, []).append((agent, part))
+
+    listening = talks.last_heard()
+    for at in sorted(listening.values(), reverse=True):
+        note(at, talks.heard(at))
+    open_ = [one for one in wanted if one[0] not in results]
+    if open_:
+        for at in range(len(talks)):
+            note(at, talks.said(at).output or ())
+    for call_id, agent, start_ns in open_:
+        if call_id not in results:
+            at = talks.next_of(agent, start_ns)
+            if at is not None:
+                note(at, talks.heard(at))
+    return results, listening
+
+
+def recover_by_step(talks: Talks, calls: list[ToolCall]) -> None:
+    """Fill results that carry no id: those at the end of a model call's input answer the calls made just before it."""
+    if not talks.by_models:
+        return
+    starts: dict[int, list[tuple[int, int]]] = {}
+    for at in range(len(talks)):
+        span = talks.span(at)
+        starts.setdefault(span.agent, []).append((span.start_ns, at))
+    steps: dict[int, list[ToolCall]] = {}
+    for call in calls:
+        own = starts.get(call.agent, [])
+        at = bisect_left(own, (call.start_ns, -1))
+        if call.span >= 0 and at < len(own):
+            steps.setdefault(own[at][1], []).append(call)
+    for at, made in steps.items():
+        silent = [call for call in made if call.raw_result is None]
+        parts = [part for part in _trailing_results(talks.heard(at)) if part.id is None] if silent else []
+        if len(parts) == len(silent):
+            for call, part in zip(silent, parts, strict=True):
+                if part.name is None or part.name == call.name:
+                    take_result(call, part)
+
+
+def _trailing_results(sent: Sequence[Message]) -> list[Part]:
+    """The tool results behind the last thing that the model or the user said."""
+    out: list[Part] = []
+    for message in reversed(sent):
+        found = [part for part in message.parts if part.type == "tool_result"]
+        if not found:
+            break
+        out[:0] = found
+    return out
+
+
+def result_parts(sent: Iterable[Message]) -> Iterable[Part]:
+    """The tool results in some messages."""
+    for message in sent:
+        for part in message.parts:
+            if part.type == "tool_result":
+                yield part
+
+
+def pop_result(results: dict[str, list[Result]], call_id: str, agent: int) -> Part | None:
+    """The next result with that id: the agent's own, else what another agent was told."""
+    waiting = results.get(call_id)
+    if not waiting:
+        return None
+    return waiting.pop(next((at for at, (owner, _) in enumerate(waiting) if owner == agent), 0))[1]
+
+
+def take_result(call: ToolCall, part: Part) -> None:
+    """Give a call the result that the model was told, and judge by it whether the call failed."""
+    call.raw_result = part.value
+    failed = part.error or says_error(part.value) or (call.span < 0 and reads_like_error(part.value))
+    if failed and call.status in {"ok", "unknown"}:
+        call.status = "error"
+        call.error = SpanError(message=part.value if isinstance(part.value, str) else "")
+    elif call.status == "unknown" and part.value is not None:
+        call.status = "ok"

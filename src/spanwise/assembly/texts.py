@@ -1,0 +1,98 @@
+"""What was asked and what was answered.
+
+The run's own span says it best. Where it does not, the first model call of the run was given the question, and the
+last one that was not made inside a tool (a sub-agent's, a guardrail's) gave the answer. A request for a tool is never
+an answer, nor is a tool's result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from spanwise import conventions
+from spanwise.assembly import llms
+from spanwise.conventions import first_user_text, last_answer_text
+from spanwise.model.effects import passes_control
+from spanwise.model.span import RUN_KINDS, Span
+from spanwise.model.trace import Run
+
+
+def query(run: Run) -> str | None:
+    """What the user asked."""
+    memo = run.trace.memo
+    root = run.root_span
+    if root is not None:
+        said = conventions.agent(root.raw, memo, root.dialect).query
+        if said:
+            return said
+    for group in run.llm_groups:
+        asked = first_user_text(llms.messages(run, group).input)
+        if asked:
+            return asked
+    for span in _runners(run):
+        said = conventions.agent(span.raw, memo, span.dialect).query
+        if said:
+            return said
+    return None
+
+
+def answer(run: Run) -> str | None:
+    """What the run answered in the end."""
+    memo = run.trace.memo
+    root = run.root_span
+    if root is not None:
+        said = conventions.agent(root.raw, memo, root.dialect).answer
+        if said:
+            return said
+    inside = _inside_tools(run)
+    groups = [group for group in run.llm_groups if group[0].index not in inside]
+    if groups:
+        last = groups[-1]  # by start: a call that spans the tools it asked for ends after those that follow it
+        said = last_answer_text(llms.messages(run, last).output)
+        if said:
+            return said
+    said = _steering_answer(run)
+    if said:
+        return said
+    for span in sorted(_runners(run), key=lambda span: (span.end_ns, -span.start_ns), reverse=True):
+        if span.index not in inside:
+            said = conventions.agent(span.raw, memo, span.dialect).answer
+            if said:
+                return said
+    return None
+
+
+def _steering_answer(run: Run) -> str | None:
+    """The answer handed to a tool that ends the run (`final_answer`)."""
+    for call in reversed(run.tool_calls):
+        if not call.control or call.status in {"error", "retry"}:
+            continue
+        arguments = call.arguments
+        if not isinstance(arguments, Mapping):
+            continue
+        given = cast("Mapping[str, object]", arguments)
+        said = given.get("answer")
+        if isinstance(said, str):
+            return said
+        if len(given) == 1 and not passes_control(call.name):
+            only = next(iter(given.values()))
+            if isinstance(only, str):
+                return only
+    return None
+
+
+def _runners(run: Run) -> Iterable[Span]:
+    return [span for span in run.spans if span.kind in RUN_KINDS and span.index != run.root]
+
+
+def _inside_tools(run: Run) -> set[int]:
+    """The spans that stand below a tool of this run; what a tool that passes control leads to goes on with the run."""
+    steering = {call.span for call in run.tool_calls if call.control}
+    spans = run.trace.spans
+    inside: set[int] = set()
+    for span in run.spans:
+        above = span.parent
+        if above >= 0 and (above in inside or (spans[above].kind == "tool" and above not in steering)):
+            inside.add(span.index)
+    return inside

@@ -1,0 +1,57 @@
+"""What the result of a tool says of itself: that it failed, or that there is no such tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+
+_MARKED = re.compile(
+    r"(?:error|fatal)\s*[:!]|error (?:executing|calling|running|invoking)|traceback \(|\w*(?:error|exception)[:(]", re.I
+)
+_WORDED = re.compile(
+    r"\W*(?:an? )?(?:(?:internal|unexpected|fatal|validation|runtime|server|network|tool|function|request|execution) )?"
+    r"(?:(?:error|exception|fail(?:ed|ure)|cannot|can't|could not|couldn't|unable|timed out)\b"
+    r"|(?:access|permission) denied\b"
+    r"|(?:invalid|unknown) (?:argument|input|value|expression|request|parameter|json|syntax|tool|function|error)\b)",
+    re.I,
+)
+_ERROR_REPORT = frozenset({"error", "message", "code", "type", "detail", "details", "status", "success", "ok", "hint"})
+
+
+def says_error(result: object) -> bool:
+    """A result that calls itself a failure: `isError`, `status: error`, an error alone, text that opens like one."""
+    if isinstance(result, str):
+        if result[:1] != "{":
+            return _MARKED.match(result) is not None
+        if "rror" not in result:
+            return False
+        try:
+            result = msgspec.json.decode(result)
+        except (msgspec.DecodeError, RecursionError):
+            return False
+    if not isinstance(result, Mapping):
+        return False
+    fields = cast("Mapping[str, object]", result)
+    if fields.get("isError") is True or fields.get("is_error") is True or fields.get("status") == "error":
+        return True
+    return bool(fields.get("error")) and _ERROR_REPORT.issuperset(fields)
+
+
+def reads_like_error(result: object) -> bool:
+    """A result known from messages only, where nothing marks failures: prose that opens with words of failure."""
+    return isinstance(result, str) and (says_error(result) or _WORDED.match(result) is not None)
+
+
+_NO_SUCH_TOOL = re.compile(
+    r"\b(?:not (?:a (?:valid|known)|an? (?:available|existing)) tool|(?:tool|function)\b.{0,80} not found"
+    r"|unknown (?:tool|function)\b|no such tool\b|no tool (?:with|named|called)\b|not part of the provided)",
+    re.I,
+)
+
+
+def says_no_such_tool(name: str, result: object) -> bool:
+    """What a framework tells a model that invented the tool's name; only where no tool's own result can stand."""
+    return isinstance(result, str) and name in result[:200] and _NO_SUCH_TOOL.search(result[:200]) is not None

@@ -1,0 +1,113 @@
+"""What the spans do not tell, and the switch that would make them tell it."""
+
+from __future__ import annotations
+
+import json
+
+from spanwise.model.calls import Missing
+from spanwise.model.trace import Run
+from tests.making import agent, asks, chat, returns, run_of, says, span, tool, user
+
+GENAI = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+WHOLE = {
+    "gen_ai.input.messages": json.dumps([user("Q")]),
+    "gen_ai.output.messages": json.dumps([says("A")]),
+}
+
+
+def fields(run: Run) -> list[str]:
+    """The fields that are missing."""
+    return [item.field for item in run.missing]
+
+
+def test_nothing_is_missing() -> None:
+    """A run that tells everything misses nothing; control tools need no arguments."""
+    run = run_of(
+        agent(1, **WHOLE),
+        chat(2, parent=1, tokens=(1, 1)),
+        tool(3, parent=1, arguments={"q": 1}, result="r"),
+        tool(4, parent=1, name="final_answer"),
+    )
+    assert () == run.missing
+
+
+def test_spans_of_no_dialect() -> None:
+    """A run of which no span is understood says that, and nothing else."""
+    (only,) = run_of(span(1), span(2, parent=1)).missing
+    assert ("spans", "Instrument the framework (`spanwise doctor` lists how).") == (only.field, only.switch)
+    assert str(only) == f"{only.why} {only.switch}"
+
+
+def test_content_that_was_not_recorded() -> None:
+    """Question, answer, arguments and results that are off name the switch of the instrumentation."""
+    run = run_of(agent(1), chat(2, parent=1, tokens=(1, 1)), tool(3, parent=1), tool(4, parent=1, name="b"))
+    assert ["query", "answer", "arguments", "results"] == fields(run)
+    assert all(GENAI in item.switch for item in run.missing)
+    assert ["Arguments are not recorded for 2 tool calls (search, b)."] == [
+        item.why for item in run.missing if item.field == "arguments"
+    ]
+
+
+def test_long_lists_are_cut() -> None:
+    """Names stand once each, three at most."""
+    names = ["a", "a", "b", "c", "d"]
+    run = run_of(agent(1, **WHOLE), *(tool(n, parent=1, name=name) for n, name in enumerate(names, start=2)))
+    assert "Arguments are not recorded for 5 tool calls (a, b, c, ...)." in [item.why for item in run.missing]
+    alone = run_of(agent(1, **WHOLE), tool(2, parent=1, name="a"))
+    assert "Arguments are not recorded for 1 tool call (a)." in [item.why for item in alone.missing]
+
+
+def test_results_nobody_can_have() -> None:
+    """A failed call and one that did not run have no result to record."""
+    run = run_of(
+        agent(1, **WHOLE),
+        chat(2, parent=1, got=[asks(("c9", "gone", {"a": 1}))], tokens=(1, 1)),
+        tool(20, parent=1, arguments={"a": 1}, failed=True),
+        chat(40, parent=1, sent=[user("Q"), returns(("c8", 1))], got=[says("A")], tokens=(1, 1)),
+    )
+    assert ["not_run", "error"] == [call.status for call in run.tool_calls]
+    assert () == run.missing
+
+
+def test_no_answer_of_a_failed_run() -> None:
+    """A run that ended in a failure has no answer to miss."""
+    broken = agent(1, **{"gen_ai.input.messages": json.dumps([user("Q")])})
+    broken.status_code = 2
+    assert "answer" not in fields(run_of(broken, chat(2, parent=1, tokens=(1, 1))))
+    broken.status_code = 1
+    assert ["answer"] == fields(run_of(broken, chat(2, parent=1, tokens=(1, 1))))
+
+
+def test_no_root_to_fail() -> None:
+    """A trace without an agent may miss its answer."""
+    assert ["query", "answer"] == fields(run_of(chat(1, parent=None, tokens=(1, 1))))
+
+
+def test_model_calls_and_tokens() -> None:
+    """Without model spans, and without a count of tokens, other switches are named."""
+    run = run_of(agent(1, **WHOLE))
+    assert [
+        Missing(
+            field="llm_calls",
+            why="No model call left a span.",
+            switch="Instrument the model client as well as the agent framework.",
+        ),
+        Missing(
+            field="tokens",
+            why="No span counts tokens.",
+            switch="Turn on usage reporting of the model client (for streams: include_usage).",
+        ),
+    ] == list(run.missing)
+
+
+def test_documents() -> None:
+    """A retrieval whose documents are not recorded is named."""
+    bare = span(3, parent=1, attributes={"gen_ai.operation.name": "retrieval"})
+    assert ["documents"] == fields(run_of(agent(1, **WHOLE), chat(2, parent=1, tokens=(1, 1)), bare))
+
+
+def test_a_dialect_without_a_switch() -> None:
+    """What speaks the generic dialect only names the generic switch, though nothing but a tool's name is there."""
+    run = run_of(span(1, attributes={"gen_ai.tool.name": "x"}))
+    assert ["query", "answer", "arguments", "results", "llm_calls", "tokens"] == fields(run)
+    assert GENAI in run.missing[0].switch

@@ -1,0 +1,200 @@
+"""Logical tool calls: requests in messages laid against the spans of tools, and results given back to the model."""
+
+from __future__ import annotations
+
+import pytest
+
+from spanwise.model.raw import RawSpan
+from tests.making import agent, asks, chat, returns, run_of, says, told, tool, user
+
+# Requests laid against spans
+
+
+def test_joined_by_id() -> None:
+    """A span without content gets arguments and result from the messages that name its id."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(("c1", "search", {"q": "a"}), ("c2", "search", {"q": "b"}))]),
+        tool(3, parent=1, call_id="c2"),
+        tool(4, parent=1, call_id="c1", failed=True),
+        chat(50, parent=1, sent=[user("?"), returns(("c1", "no"), ("c2", "two"))], got=[says("done")]),
+    )
+    assert [("search", {"q": "b"}, "two", "ok"), ("search", {"q": "a"}, "no", "error")] == told(run)
+
+
+def test_joined_by_name_and_order() -> None:
+    """Spans without ids get theirs, and what else they lack, from the requests of their name in order."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(("c1", "search", {"q": "a"}), ("c2", "search", {"q": "b"}))]),
+        tool(3, parent=1),
+        tool(4, parent=1),
+        chat(50, parent=1, sent=[returns(("c1", "one"), ("c2", "two"))], got=[says("done")]),
+    )
+    assert [("search", {"q": "a"}, "one", "ok"), ("search", {"q": "b"}, "two", "ok")] == told(run)
+    assert ["c1", "c2"] == [call.call_id for call in run.tool_calls]
+
+
+def test_arguments_decide_between_calls_of_one_name() -> None:
+    """Parallel calls that ran in another order than requested are told apart by their arguments."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(("c1", "search", {"q": "a"}), ("c2", "search", {"q": "b"}))]),
+        tool(3, parent=1, arguments={"q": "b"}, result="two"),
+        tool(4, parent=1, arguments={"q": "a"}, result="one"),
+    )
+    assert [("c2", "two"), ("c1", "one")] == [(call.call_id, call.result) for call in run.tool_calls]
+
+
+def test_requests_without_ids() -> None:
+    """Requests that bear no id meet the spans of their name, also such as have an id."""
+    for call_id in (None, "framework-1"):
+        run = run_of(
+            agent(1),
+            chat(2, parent=1, got=[asks((None, "search", {"q": "a"}))]),
+            tool(3, parent=1, result="one", call_id=call_id),
+        )
+        assert [("search", {"q": "a"}, "one", "ok")] == told(run)
+
+
+@pytest.mark.parametrize("call_id", [None, "c1"])
+@pytest.mark.parametrize(("bare", "asked"), [("Paris", "Paris"), (2024, "2024"), ([1], [1])])
+def test_a_bare_argument_gets_its_name_back(call_id: str | None, bare: object, asked: object) -> None:
+    """Where a span records the only argument's value alone, the request says which argument it was."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(("c1", "weather", {"city": asked}))]),
+        tool(3, parent=1, name="weather", arguments=bare, result="sun", call_id=call_id),
+    )
+    assert [("weather", {"city": asked}, "sun", "ok")] == told(run)
+
+
+def test_a_bare_argument_that_was_not_requested_stays() -> None:
+    """A bare value that is not the requested one is what the tool was called with."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(("c1", "weather", {"city": "Rome"}))]),
+        tool(3, parent=1, name="weather", arguments="Paris", result="sun", call_id="c1"),
+    )
+    assert [("weather", "Paris", "sun", "ok")] == told(run)
+
+
+def test_recorded_arguments_stay() -> None:
+    """Arguments that a span records as an object are the call's, however the request wrote them."""
+    spaced = tool(3, parent=1, call_id="c1")
+    spaced.attributes = {**spaced.attributes, "gen_ai.tool.call.arguments": ' {"q": 1}'}
+    run = run_of(agent(1), chat(2, parent=1, got=[asks(("c1", "search", {"q": "1"}))]), spaced)
+    assert [{"q": 1}] == [call.arguments for call in run.tool_calls]
+
+
+def test_a_request_without_arguments_takes_nothing_away() -> None:
+    """A request that records no arguments leaves the span's alone."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(("c1", "weather", None))]),
+        tool(3, parent=1, name="weather", arguments="Paris", call_id="c1"),
+    )
+    assert ["Paris"] == [call.arguments for call in run.tool_calls]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "state"), [("__REDACTED__", "redacted"), ('{"q": "half of', "truncated"), (None, "absent")]
+)
+def test_content_that_is_not_whole(recorded: str | None, state: str) -> None:
+    """Arguments that are redacted, cut or absent say so, and are taken from the request where there is one."""
+    for call_id in (None, "c1"):
+        broken = tool(3, parent=1, result="one", call_id=call_id)
+        if recorded is not None:
+            broken.attributes = {**broken.attributes, "gen_ai.tool.call.arguments": recorded}
+        (alone,) = run_of(agent(1), broken).tool_calls
+        assert (state, "present") == (alone.arguments_state, alone.result_state)
+        run = run_of(agent(1), chat(2, parent=1, got=[asks(("c1", "search", {"q": "all of it"}))]), broken)
+        assert [({"q": "all of it"}, "present")] == [(c.arguments, c.arguments_state) for c in run.tool_calls]
+
+
+def test_tools_named_for_their_function() -> None:
+    """A span that bears the decorated function's name is the call that was asked for, if its arguments say so."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(("c1", "search", {"q": "a"}), ("c2", "search", {"q": "b"}))]),
+        tool(20, parent=1, name="search_tool", arguments={"q": "b"}, result="two"),
+        tool(40, parent=1, name="lookup", arguments={"q": "a"}, result="one"),
+    )
+    assert [
+        ("search", {"q": "a"}, None, "not_run"),
+        ("search", {"q": "b"}, "two", "ok"),
+        ("lookup", {"q": "a"}, "one", "ok"),
+    ] == told(run)
+
+
+# Results
+
+
+def test_same_ids_in_two_agents() -> None:
+    """Ids that two agents both use are kept apart by the agent, also where the calls ran in another order."""
+
+    def side(root: int, at: int, ran: int, word: str) -> list[RawSpan]:
+        return [
+            agent(root, parent=1, name=word),
+            chat(at, parent=root, got=[asks(("call_1", "search", {"q": word}))]),
+            tool(ran, parent=root, call_id="call_1"),
+            chat(100 + at, parent=root, sent=[returns(("call_1", word.upper()))], got=[says("done")]),
+        ]
+
+    one, other = side(2, 10, 31, "left"), side(3, 11, 30, "right")
+    run = run_of(agent(1), *one, *other)
+    assert [({"q": "right"}, "RIGHT"), ({"q": "left"}, "LEFT")] == [(c.arguments, c.result) for c in run.tool_calls]
+    bare = run_of(agent(1), *(s for s in (*one, *other) if not s.name.startswith("execute_tool")))
+    assert [({"q": "left"}, "LEFT"), ({"q": "right"}, "RIGHT")] == [(c.arguments, c.result) for c in bare.tool_calls]
+
+
+def test_same_ids_in_every_step() -> None:
+    """Ids that begin anew in every step go to the calls in order."""
+    spoken: list[dict[str, object]] = [user("?")]
+    spans = [agent(1)]
+    for step, word in enumerate(["a", "b", "c"]):
+        at = 10 + 20 * step
+        spans.append(chat(at, parent=1, sent=list(spoken), got=[asks(("call_0", "search", {"q": word}))]))
+        spans.append(tool(at + 15, parent=1, call_id="call_0", start=at + 15, end=at + 16))
+        spoken += [asks(("call_0", "search", {"q": word})), returns(("call_0", word.upper()))]
+    run = run_of(*spans, chat(100, parent=1, sent=spoken, got=[says("done")]))
+    assert [("search", {"q": w}, w.upper(), "ok") for w in "abc"] == told(run)
+
+
+def test_results_without_ids() -> None:
+    """Results that bear no id answer the calls made just before the model call that was given them, in order."""
+    first = [returns((None, "one"), (None, "two"))]
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks((None, "a", {}), (None, "b", {}))]),
+        tool(3, parent=1, name="a"),
+        tool(4, parent=1, name="b"),
+        chat(20, parent=1, sent=[user("?"), *first], got=[asks((None, "a", {}))]),
+        tool(40, parent=1, name="a"),
+        chat(60, parent=1, sent=[user("?"), *first, asks((None, "a", {})), returns((None, "three"))], got=[says("ok")]),
+    )
+    assert ["one", "two", "three"] == [call.result for call in run.tool_calls]
+
+
+def test_results_without_ids_that_cannot_be_assigned() -> None:
+    """Where there are not as many results as calls, or names disagree, nothing is guessed."""
+    named = {"role": "tool", "parts": [{"type": "tool_call_response", "name": "other", "response": "one"}]}
+    for heard in ([returns((None, "one"))], [named, named]):
+        run = run_of(
+            agent(1),
+            tool(3, parent=1, name="a"),
+            tool(4, parent=1, name="a"),
+            chat(20, parent=1, sent=[user("?"), *heard], got=[says("done")]),
+        )
+        assert [None, None] == [call.result for call in run.tool_calls]
+
+
+def test_a_result_settles_the_status() -> None:
+    """A span that does not know how its call went learns it from the result that the model was given."""
+    for value, status in (("fine", "ok"), ({"isError": True}, "error")):
+        run = run_of(
+            agent(1),
+            tool(3, parent=1, call_id="c1", end=0),
+            chat(20, parent=1, sent=[returns(("c1", value))], got=[says("done")]),
+        )
+        assert [(value, status)] == [(call.result, call.status) for call in run.tool_calls]

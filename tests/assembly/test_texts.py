@@ -1,0 +1,115 @@
+"""What was asked and what was answered."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.making import agent, asks, chat, returns, run_of, says, span, tool, user
+
+
+def said(sent: str | None = None, got: str | None = None) -> dict[str, object]:
+    """An agent's attributes that record a question and an answer."""
+    out: dict[str, object] = {}
+    if sent is not None:
+        out["gen_ai.input.messages"] = json.dumps([user(sent)])
+    if got is not None:
+        out["gen_ai.output.messages"] = json.dumps([says(got)])
+    return out
+
+
+def test_the_runs_own_span_says_it_best() -> None:
+    """Question and answer of the run's own span go before those of its model calls."""
+    run = run_of(agent(1, **said("Q", "A")), chat(2, parent=1, sent=[user("other")], got=[says("other")]))
+    assert ("Q", "A") == (run.query, run.answer)
+
+
+def test_first_and_last_model_call() -> None:
+    """Else the first model call that was asked something tells the question, the one that ended last the answer."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1),
+        chat(20, parent=1, sent=[user("Q")], got=[asks(("c", "x", {}))]),
+        chat(40, parent=1, sent=[user("Q"), returns(("c", 1))], got=[says("A")]),
+    )
+    assert ("Q", "A") == (run.query, run.answer)
+
+
+def test_a_request_for_a_tool_is_no_answer() -> None:
+    """A run whose last model call asks for a tool has not answered, whatever it said along with it."""
+    asking = {"type": "tool_call", "id": "c", "name": "x", "arguments": {}}
+    talking = {"role": "assistant", "parts": [{"type": "text", "content": "Let me see."}, asking]}
+    run = run_of(agent(1), chat(2, parent=1, got=[says("Early.")]), chat(40, parent=1, got=[talking]))
+    assert None is run.answer
+
+
+def test_a_model_call_inside_a_tool_does_not_answer() -> None:
+    """What a model says inside a tool, at whatever depth, is the tool's business."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[says("A")]),
+        tool(20, parent=1),
+        span(21, parent=20),
+        agent(22, parent=21, name="inner", **said("inner Q", "inner A")),
+        chat(23, parent=22, got=[says("inner")]),
+    )
+    assert "A" == run.answer
+
+
+def test_agents_below_a_silent_root() -> None:
+    """Where neither root nor model calls tell, the first agent's question and the last one's answer do."""
+    run = run_of(
+        span(1, attributes={"gen_ai.operation.name": "invoke_workflow"}),
+        agent(2, parent=1, name="mute"),
+        agent(3, parent=1, name="a", **said("Q", "first")),
+        agent(40, parent=1, name="b", **said("other", "A")),
+        agent(60, parent=1, name="mute"),
+    )
+    assert ("Q", "A") == (run.query, run.answer)
+
+
+def test_an_agent_inside_a_tool_does_not_answer() -> None:
+    """An agent that ran as a tool does not answer for the run."""
+    run = run_of(agent(1), tool(2, parent=1), agent(3, parent=2, name="inner", **said(None, "inner A")))
+    assert (None, None) == (run.query, run.answer)
+
+
+def test_a_trace_without_agents() -> None:
+    """Model calls alone tell question and answer."""
+    run = run_of(span(1), chat(2, parent=1, sent=[user("Q")], got=[says("A")]))
+    assert ("Q", "A") == (run.query, run.answer)
+
+
+def test_nothing_recorded() -> None:
+    """Without content there is neither question nor answer."""
+    run = run_of(agent(1), chat(2, parent=1), tool(3, parent=1))
+    assert (None, None) == (run.query, run.answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "answer"),
+    [
+        ("final_answer", {"answer": "A"}, "A"),
+        ("final_answer", {"answer": "A", "confidence": "high"}, "A"),
+        ("finish", {"text": "A"}, "A"),
+        ("final_result", {"a": "x", "b": "y"}, None),
+        ("final_result", {"n": 3}, None),
+        ("final_answer", "A", None),
+        ("transfer_to_sales", {"reason": "A"}, None),
+        ("search", {"answer": "A"}, None),
+    ],
+)
+def test_answer_handed_to_a_tool(name: str, arguments: object, answer: str | None) -> None:
+    """The text given to a tool that ends the run is the answer; what a hand-over or a working tool was given is not."""
+    assert answer == run_of(agent(1), tool(2, parent=1, name=name, arguments=arguments)).answer
+
+
+def test_a_failed_final_answer_is_none() -> None:
+    """An answer that the ending tool refused is not the answer; the one before it may be."""
+    run = run_of(
+        agent(1),
+        tool(2, parent=1, name="final_answer", arguments={"answer": "first"}),
+        tool(20, parent=1, name="final_answer", arguments={"answer": "refused"}, failed=True),
+    )
+    assert "first" == run.answer

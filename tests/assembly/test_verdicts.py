@@ -1,0 +1,57 @@
+"""What the result of a tool says of itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from spanwise.assembly.verdicts import reads_like_error, says_error, says_no_such_tool
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ({"isError": True}, True),
+        ('{"status": "error"}', True),
+        ('{"error": "cut in the mid', False),
+        ("[" * 5000 + "error", False),
+        ('{"error":' + '{"a":' * 5000, False),
+        (["error"], False),
+        (None, False),
+        (3, False),
+    ],
+)
+def test_says_error(result: object, said: bool) -> None:
+    """Values and JSON text are understood, whatever else comes is no failure."""
+    assert said == says_error(result)
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ("cannot parse '68.4 million'", True),
+        ("An error occurred while running the tool.", True),
+        ("Unable to reach the server", True),
+        ("Paris is the capital of France.", False),
+        ("The failed states index lists 179 countries.", False),
+        ({"value": 1}, False),
+        (None, False),
+    ],
+)
+def test_reads_like_error(result: object, said: bool) -> None:
+    """Prose that opens with words of failure reads like an error, prose that only holds such words does not."""
+    assert said == reads_like_error(result)
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ("Tool 'web_search' not found. Available tools: search_docs", True),
+        ("web_search is not a valid tool, try one of [search_docs].", True),
+        ('Error: Requested function "web_search" not found.', True),
+        ("The page was not found.", False),
+        (["web_search"], False),
+    ],
+)
+def test_says_no_such_tool(result: object, said: bool) -> None:
+    """A result says that there is no such tool only in the words that frameworks have for it."""
+    assert said == says_no_such_tool("web_search", result)
