@@ -1,0 +1,106 @@
+"""Files and streams of recorded traces, in any of the formats of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from spanwise.errors import SourceError
+from spanwise.sources import chat, langfuse_export, otlp_json, otlp_proto, phoenix_export, sdk_console, trail
+from spanwise.sources._open import DEFAULT_LIMITS, Input, Limits, open_input
+from spanwise.sources._paths import expand_paths
+from spanwise.sources._source import HEAD_BYTES, Intake, Record, Source, Tally
+
+__all__ = ["SOURCES", "Limits", "Source", "Tally", "detect", "expand", "read"]
+
+SOURCES: tuple[Source, ...] = (
+    trail.SOURCE,
+    otlp_json.SOURCE,
+    sdk_console.SOURCE,
+    phoenix_export.SOURCE,
+    langfuse_export.SOURCE,
+    chat.SOURCE,
+    otlp_proto.SOURCE,
+)
+"""Every format, in the order in which a file is offered to them: the first that knows it reads it."""
+
+
+def detect(head: bytes, name: str) -> Source | None:
+    """The format of a file, told by its first bytes; None if no source knows it."""
+    return next((source for source in SOURCES if source.sniff(head, name)), None)
+
+
+def read(
+    path: str | Path | BinaryIO,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    on_error: Callable[[SourceError], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
+    tally: Tally | None = None,
+    repairs: dict[str, int] | None = None,
+) -> Iterator[Record]:
+    """Every span and log event of a file, of standard input ("-") or of a binary stream, in their order there.
+
+    Args:
+        path: What to read.
+        limits: How much of it to take on.
+        on_error: Told of each unusable record, which costs only itself. Without it the first one is raised.
+        on_progress: Told now and then how many bytes of the file are read.
+        tally: Counts what became of the records.
+        repairs: Counts what was put right in them, by what was done; the tally's own, if not given.
+
+    Raises:
+        SourceError: The input cannot be read, its format is not known, or the rest of it cannot be made sense of.
+    """
+    counts = Tally() if tally is None else tally
+    if repairs is not None:
+        counts.repairs = repairs
+    with open_input(path, limits=limits, on_progress=on_progress) as data:
+        source = _source_of(data)
+        yield from source.read(
+            data, intake=Intake(source=data.name, on_error=on_error or _raise, limits=limits, tally=counts)
+        )
+
+
+def expand(
+    paths: Iterable[str | Path],
+    *,
+    on_error: Callable[[SourceError], None] | None = None,
+    on_skip: Callable[[Sequence[str]], None] | None = None,
+) -> list[str]:
+    """The files that paths stand for.
+
+    Args:
+        paths: Files, standard input ("-"), folders with all below them, and patterns such as `traces/*.json`.
+        on_error: Told of each path that stands for no file. Without it the first one is raised.
+        on_skip: Told, once, which files of folders and patterns no source knows. Files that are named are never
+        skipped.
+
+    Raises:
+        SourceError: A path stands for no file, and there is no `on_error`.
+    """
+    return expand_paths(
+        paths,
+        known=lambda head, name: detect(head, name) is not None,
+        on_error=on_error or _raise,
+        on_skip=on_skip or (lambda files: None),
+    )
+
+
+def _source_of(data: Input) -> Source:
+    head = data.peek(HEAD_BYTES)
+    source = detect(head, data.name)
+    if source is not None:
+        return source
+    if not head:
+        data.read(1)  # raises what kept the first bytes from being read, if anything did
+        raise SourceError("the file is empty", source=data.name)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SourceError("the file is UTF-16 text; save it as UTF-8", source=data.name)
+    titles = ", ".join(source.title for source in SOURCES)
+    raise SourceError(f"the file is of no known format ({titles})", source=data.name)
+
+
+def _raise(error: SourceError) -> None:
+    raise error

@@ -1,0 +1,237 @@
+"""The nested JSON of the TRAIL benchmark: a trace with its root spans, each holding its children in `child_spans`.
+
+These files are large for what they tell: the conversation so far stands on every model span, twice. So the attributes
+of a span are split by name while the file is decoded, and a value is decoded when it is first read; most never are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import cast
+
+import msgspec
+from msgspec import Raw
+
+from spanwise.model.raw import EMPTY, RawEvent, RawLink, RawSpan, Scope
+from spanwise.sources._json_text import skip_mark
+from spanwise.sources._open import Input
+from spanwise.sources._outline import ITEM, below, outline
+from spanwise.sources._records import decode_record, fields_of, text_of
+from spanwise.sources._source import Intake, Record, Source
+from spanwise.sources._times import MICROSECOND, epoch_ns, time_ns
+
+KINDS: Mapping[str | None, int] = {"Internal": 1, "Server": 2, "Client": 3, "Producer": 4, "Consumer": 5}
+STATUSES: Mapping[str | None, int] = {"Ok": 1, "Error": 2}
+LOGS = "log record of a TRAIL trace: it repeats what a function was given and gave back"
+# An escape: a whole pair of surrogates, half of one (the group), or any other.
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
+_FIRST_LOOK = 1024
+_KEYS = frozenset({"span_name", "span_attributes", "child_spans"})
+
+
+class _Span(msgspec.Struct, gc=False):
+    span_id: str
+    timestamp: datetime
+    span_name: str | None = None
+    parent_span_id: str | None = None
+    duration: timedelta | None = None
+    span_kind: str | None = None
+    service_name: str | None = None
+    scope_name: str | None = None
+    scope_version: str | None = None
+    resource_attributes: Raw = Raw(b"{}")
+    span_attributes: dict[str, Raw] | None = None
+    status_code: str | None = None
+    status_message: str | None = None
+    events: list[dict[str, object]] | None = None
+    links: list[dict[str, object]] | None = None
+    logs: list[Raw] | None = None
+    child_spans: list[_Span] | None = None
+
+
+class _Trace(msgspec.Struct, gc=False):
+    trace_id: str
+    spans: list[_Span]
+
+
+_decode_trace = msgspec.json.Decoder(_Trace).decode
+_decode_value = msgspec.json.Decoder().decode
+
+
+def _value(raw: Raw) -> object:
+    try:
+        return _decode_value(raw)
+    except UnicodeDecodeError:
+        return _value(Raw(bytes(raw).decode(errors="replace").encode()))
+    except msgspec.DecodeError:  # a number beyond all floats
+        return bytes(raw).decode()
+
+
+class LazyAttributes(Mapping[str, object]):
+    """Attributes of which each value is decoded when it is first read."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: dict[str, object]) -> None:
+        self._held = held
+
+    def __getitem__(self, name: str) -> object:
+        found = self._held[name]
+        if type(found) is Raw:
+            found = self._held[name] = _value(found)
+        return found
+
+    def get(self, name: str, default: object = None, /) -> object:
+        """The value of a name, or the default."""
+        return self[name] if name in self._held else default
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._held
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """Whether the text is an object whose `spans` are written in TRAIL's names."""
+    del name
+    if b"span_" not in head:
+        return False
+    # Almost every file tells at its very start; to take apart all that is shown costs more than to read the file.
+    start = outline(head[:_FIRST_LOOK])
+    if any(key.startswith("resource") for key in below(start)):
+        return False
+    return bool(below(start, "spans", ITEM) & _KEYS or below(outline(head), "spans", ITEM) & _KEYS)
+
+
+def read(data: Input, /, *, intake: Intake) -> Iterator[Record]:
+    """The spans of one trace, or of one trace on each line, parents before their children."""
+    skip_mark(data)
+    content = data.read_all(at_most=intake.limits.record_bytes)
+    try:
+        yield from _flat(_decode_trace(content), intake, "")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        yield from _with_care(content, intake)
+
+
+def _with_care(content: bytes, intake: Intake) -> Iterator[Record]:
+    """What no decoder takes at once: lines, bytes that are no UTF-8, and whatever else is wrong, with its place."""
+    for number, line in _lines(content):
+        where = f"line {number}" if number else ""
+        try:
+            yield from _flat(_decode_trace(_mended(line, intake)), intake, where)
+        except RecursionError:
+            intake.refuse("the spans are nested too deeply, more than a few hundred levels", place=where or "$.spans")
+        except msgspec.DecodeError as failure:
+            message, _, path = str(failure).partition(" - at ")
+            place = ", ".join(part for part in (where, path.strip("`")) if part)
+            intake.refuse(f"this is no TRAIL trace: {message}", place=place)
+
+
+def _mended(text: bytes, intake: Intake) -> bytes:
+    """The text without what no text may hold."""
+    try:
+        sound = text.decode()
+    except UnicodeDecodeError:
+        sound = text.decode(errors="replace")
+        intake.repair("text that is no Unicode: replaced")
+    whole = _ESCAPE.sub(lambda found: r"\ufffd" if found[1] else found[0], sound)
+    if whole != sound:
+        intake.repair("text that is no Unicode: replaced")
+    return whole.encode()
+
+
+def _lines(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold text, if the first is an object in itself and not the last; else the whole, as line 0."""
+    lines = enumerate(content.split(b"\n"), start=1)
+    found = [(number, line) for number, line in lines if line and not line.isspace()]
+    first = found[0][1].strip() if found else b""
+    if len(found) > 1 and first.startswith(b"{") and first.endswith(b"}"):
+        yield from found
+    elif found:
+        yield 0, content
+
+
+def _flat(trace: _Trace, intake: Intake, where: str) -> list[Record]:
+    """The spans of one trace, taken out of their nesting."""
+    build = _Builder(trace.trace_id, intake).span
+    records: list[Record] = []
+    refused = 0
+    waiting: list[tuple[_Span, str | None]] = [(root, None) for root in reversed(trace.spans)]
+    while waiting:
+        span, above = waiting.pop()
+        if span.logs:
+            intake.ignore(LOGS, count=len(span.logs))
+        if span.span_id:
+            records.append(build(span, above))
+            above = span.span_id
+        else:
+            refused += 1
+        if span.child_spans:
+            waiting += [(child, above) for child in reversed(span.child_spans)]
+    intake.keep(len(records))
+    for _ in range(refused):
+        intake.refuse("a span is left out: it has no id", place=where)
+    return records
+
+
+class _Builder:
+    """Makes the spans of one trace; equal resources and scopes become one `Scope`."""
+
+    __slots__ = ("_intake", "_scopes", "_trace_id")
+
+    def __init__(self, trace_id: str, intake: Intake) -> None:
+        self._trace_id = trace_id
+        self._intake = intake
+        self._scopes: dict[tuple[str | None, str | None, str | None, bytes], Scope] = {}
+
+    def span(self, span: _Span, above: str | None) -> RawSpan:
+        """The span, as a child of `above` where it names no parent itself."""
+        start = epoch_ns(span.timestamp)
+        resource = bytes(span.resource_attributes)
+        scope = self._scopes.get((span.scope_name, span.scope_version, span.service_name, resource))
+        return RawSpan(
+            self._trace_id,
+            span.span_id,
+            span.parent_span_id or above,
+            span.span_name or "",
+            start,
+            0 if span.duration is None else start + span.duration // MICROSECOND * 1_000,
+            STATUSES.get(span.status_code, 0),
+            span.status_message or "",
+            LazyAttributes(cast("dict[str, object]", span.span_attributes)) if span.span_attributes else EMPTY,
+            tuple([_event(event) for event in span.events]) if span.events else (),
+            scope or self._scope(span, resource),
+            tuple([_link(link) for link in span.links]) if span.links else (),
+            KINDS.get(span.span_kind, 0),
+        )
+
+    def _scope(self, span: _Span, resource: bytes) -> Scope:
+        held = fields_of(decode_record(resource, intake=self._intake)) or {}
+        attributes = dict(held)
+        if span.service_name:
+            attributes.setdefault("service.name", span.service_name)
+        made = Scope(span.scope_name or "", span.scope_version or "", attributes)
+        self._scopes[span.scope_name, span.scope_version, span.service_name, resource] = made
+        return made
+
+
+def _event(fields: Mapping[str, object]) -> RawEvent:
+    get = fields.get
+    return RawEvent(text_of(get("Name")), time_ns(get("Timestamp")) or 0, fields_of(get("Attributes")) or EMPTY)
+
+
+def _link(fields: Mapping[str, object]) -> RawLink:
+    get = fields.get
+    return RawLink(text_of(get("TraceId")), text_of(get("SpanId")), fields_of(get("Attributes")) or EMPTY)
+
+
+SOURCE = Source(name="trail", title="TRAIL", sniff=sniff, read=read)
