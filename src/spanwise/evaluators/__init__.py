@@ -1,0 +1,1 @@
+"""The evaluators: one frozen value each, called on a run."""
