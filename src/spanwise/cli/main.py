@@ -1,0 +1,107 @@
+"""The command `spanwise`: its verbs and their help."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+from spanwise.cli.demo import demo
+from spanwise.cli.doctor import doctor
+from spanwise.cli.evaluators import evaluators
+from spanwise.cli.guard import FINE, INTERRUPTED, guarded, silence, tell_bug
+from spanwise.cli.inspect import inspect
+from spanwise.cli.score import score
+
+_HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+app = typer.Typer(
+    help="How well did your AI agent work? Spanwise scores it from the OpenTelemetry spans that it left.",
+    epilog="Exit codes: 0 fine, 1 gate failed, 2 unusable input, 3 infrastructure or internal error, 130 interrupted.",
+    context_settings=_HELP,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"spanwise {version('spanwise')}\n")
+        raise typer.Exit(FINE)
+
+
+@app.callback()
+def _options(
+    print_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options before the verb; the version is printed by its callback."""
+    del print_version
+
+
+def _add(verb: Callable[..., int], brief: str, *examples: tuple[str, str]) -> None:
+    """Make a function a verb of its name, with a brief description in the list and examples below its help."""
+    wide = max(len(command) for command, _ in examples)
+    lines = "\n".join(f"  {command.ljust(wide)}  {text}" for command, text in examples)
+    epilog = f"\b\nExamples:\n{lines}"
+    app.command(verb.__name__, short_help=brief, epilog=epilog, context_settings=_HELP)(guarded(verb))
+
+
+_add(
+    inspect,
+    "Show the runs in recorded spans.",
+    ("spanwise inspect traces.json", "the runs in a file"),
+    ("spanwise inspect traces/ --no-content", "without what people and models wrote"),
+    ("spanwise inspect - --format json < traces.json", "one JSON object per run"),
+)
+_add(
+    score,
+    "Score the runs in recorded spans, and gate on it.",
+    ("spanwise score traces/", "all scores of all runs"),
+    ("spanwise score traces/ --format json", "one JSON object per run and line"),
+    ("spanwise score traces/ --fail-under redundancy=0.9", "exit 1 when a run scores less"),
+    ("spanwise score traces/ --evaluator recovery --fail-on alert", "exit 1 on an alert"),
+)
+_add(
+    evaluators,
+    "List what can be scored.",
+    ("spanwise evaluators", "a table"),
+    ("spanwise evaluators --format json", "one JSON object per evaluator"),
+)
+_add(doctor, "Say what an app lacks to leave good spans.", ("spanwise doctor", "in the environment of your app"))
+_add(
+    demo,
+    "Run a small real agent and score it.",
+    ("spanwise demo", "run it"),
+    ("spanwise demo --save demo.json", "and keep its spans, to try other verbs on"),
+)
+
+
+def main() -> int:
+    """Run the command line; the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A character that the terminal's encoding lacks is escaped, not fatal.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app(prog_name="spanwise")
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else FINE
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception as error:  # noqa: BLE001  (what no verb caught is a bug too)
+        code = tell_bug(error)
+    else:
+        code = FINE
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence(sys.stdout.fileno())
+    return code

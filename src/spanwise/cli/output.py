@@ -1,0 +1,71 @@
+"""Where a result goes: standard output or a file, and nothing else goes there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from rich.console import Console
+
+from spanwise.cli.guard import silence
+from spanwise.errors import SpecError
+from spanwise.report.terminal import console
+
+
+class Output:
+    """A stream for the result. Once nobody reads it, `broken` is true and what is written goes nowhere, quietly."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.broken = False
+        self._path = path
+        self._file: IO[str] = sys.stdout
+
+    def __enter__(self) -> Output:
+        if self._path is not None:
+            try:
+                self._file = self._path.open("w", encoding="utf-8", errors="backslashreplace")
+            except OSError as error:
+                raise SpecError(f"{self._path}: cannot be written: {error.strerror}") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        """Write out what is buffered; a reader who left is no error."""
+        try:
+            self._file.flush()
+        except BrokenPipeError:
+            self._break()
+        if self._path is not None:
+            self._file.close()
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person sees the result as it is written."""
+        return self._file.isatty()
+
+    def show(self, what: Callable[[Console], None], *, width: int | None = None) -> None:
+        """Have something printed on a console on the stream."""
+        if self.broken:
+            return
+        try:
+            what(console(self._file, width=width))
+        except BrokenPipeError:
+            self._break()
+
+    def line(self, text: str) -> None:
+        """Write one line."""
+        if self.broken:
+            return
+        try:
+            self._file.write(f"{text}\n")
+        except BrokenPipeError:
+            self._break()
+
+    def _break(self) -> None:
+        self.broken = True
+        if self._path is None:
+            silence(self._file.fileno())

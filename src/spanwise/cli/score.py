@@ -1,0 +1,153 @@
+"""`spanwise score`: score runs, and gate on the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from spanwise.cli.guard import FINE, INTERNAL, UNUSABLE
+from spanwise.cli.options import AsTable, NoContent, Paths, TableFormat
+from spanwise.cli.output import Output
+from spanwise.cli.progress import Waiting
+from spanwise.config import chosen, load
+from spanwise.gate.limits import Gate, Limits, Verdict, parse_limits
+from spanwise.model.ports import Evaluator
+from spanwise.offline.reading import Reading
+from spanwise.report.contract import to_contract
+from spanwise.report.encode import to_line
+from spanwise.report.scores import ScoreReport
+
+_TOLD = 10
+
+
+class Bad(StrEnum):
+    """The mildest label that fails a gate."""
+
+    ALERT = "alert"
+    WARN = "warn"
+
+
+class Unit(StrEnum):
+    """What is scored as one."""
+
+    RUN = "run"
+    TRACE = "trace"
+
+
+def score(
+    paths: Paths,
+    *,
+    format_: AsTable = TableFormat.TABLE,
+    evaluator: Annotated[
+        list[str] | None,
+        typer.Option("--evaluator", metavar="NAME", help="Run this evaluator only; may be given several times."),
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-under", metavar="NAME=VALUE", help="Exit 1 if any run scores less; may be given several times."
+        ),
+    ] = None,
+    fail_on: Annotated[
+        Bad | None,
+        typer.Option(
+            "--fail-on", help="Exit 1 if any score of any run has this label, or a worse one.", show_default=False
+        ),
+    ] = None,
+    allow_not_measurable: Annotated[
+        bool,
+        typer.Option(
+            "--allow-not-measurable",
+            help="Let a gate pass over scores that the spans lack the data for, instead of exit 3.",
+        ),
+    ] = False,
+    unit: Annotated[Unit, typer.Option("--unit", help="Score each agent run, or each trace as a whole.")] = Unit.RUN,
+    stitch: Annotated[
+        bool,
+        typer.Option(
+            "--stitch",
+            help="Put together runs that fell apart into several traces, by conversation, links and call ids.",
+        ),
+    ] = False,
+    no_content: NoContent = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="Settings; the nearest spanwise.toml or pyproject.toml otherwise.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="FILE", help="Write the result there, not to standard output.", show_default=False
+        ),
+    ] = None,
+) -> int:
+    """Score the runs in recorded spans, without a model and without a network.
+
+    Up to five runs are shown with a table each, more as a summary with the ten worst. JSON is one object per run
+    and line.
+    """
+    settings = load(config)
+    evaluators = chosen(evaluator or settings.evaluators)
+    limits = Limits(
+        under=parse_limits(fail_under or (), evaluators=evaluators),
+        on=_label(fail_on),
+        allow_not_measurable=allow_not_measurable,
+    )
+    reading = Reading(paths=paths, unit=unit.value, stitched=stitch, thresholds=settings.thresholds)
+    with Output(output) as out:
+        return _score(reading, evaluators, limits, out, as_json=format_ is TableFormat.JSON, content=not no_content)
+
+
+def _score(
+    reading: Reading, evaluators: Mapping[str, Evaluator], limits: Limits, out: Output, *, as_json: bool, content: bool
+) -> int:
+    """Score, print, and say what the gate says; the exit code."""
+    gate = Gate(limits, reasons=content)
+    report = ScoreReport(content=content)
+    runs = 0
+    broke = False
+    with Waiting(wanted=not (as_json and out.is_terminal)) as waiting:
+        reading.on_error = lambda error: waiting.complain(f"error: {error}")
+        reading.on_progress = waiting.tell
+        for result in reading.results(evaluators):
+            runs += 1
+            gate.add(result)
+            broke = broke or any(one.status == "error" for one in result.scores)
+            if as_json:
+                out.line(to_line(to_contract(result, content=content)))
+            else:
+                report.add(result)
+            if out.broken and not limits:
+                return FINE
+    for note in reading.remarks():
+        waiting.complain(f"note: {note}")
+    if not runs and not reading.errors:
+        waiting.complain("error: no run was found in what was given")
+    if runs and not as_json:
+        out.show(report.show)
+    verdict = gate.verdict() if limits else Verdict(code=FINE)
+    _tell(verdict, waiting)
+    return max(verdict.code, UNUSABLE if reading.errors or not runs else FINE, INTERNAL if broke else FINE)
+
+
+def _label(bad: Bad | None) -> Literal["", "alert", "warn"]:
+    return "" if bad is None else bad.value
+
+
+def _tell(verdict: Verdict, waiting: Waiting) -> None:
+    """Say on standard error what speaks against passing."""
+    said = [f"gate: no answer: {text}" for text in verdict.unanswered]
+    said += [f"gate: failed: {text}" for text in verdict.failed]
+    for text in said[:_TOLD]:
+        waiting.complain(text)
+    if len(said) > _TOLD or verdict.more:
+        waiting.complain(f"gate: and {max(len(said) - _TOLD, 0) + verdict.more} more")

@@ -1,0 +1,177 @@
+"""Reading recorded spans from files, folders and streams, and scoring the runs in them.
+
+How memory is bounded
+    All inputs are one stream of records, since a trace may be spread over files, and its log events lie in files of
+    their own. Up to `SMALL` bytes of input everything is held until the end, so that every run is whole and given once.
+    Above that a trace is handed out when no record of it came for `IDLE` records, so memory follows what is in flight.
+    Where a record still comes later, its trace is read again from the start, alone and whole, and its runs are given
+    again under the next revision; a stream that cannot be read twice (standard input) reports such records as errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from spanwise import sources
+from spanwise.assembly.assembler import Assembler, AssemblySettings, Finished
+from spanwise.assembly.stitch import stitch
+from spanwise.assembly.tree import build_trace
+from spanwise.errors import SourceError
+from spanwise.model.ports import Evaluator
+from spanwise.model.raw import Key, LogEvent, RawSpan
+from spanwise.model.result import RunResult
+from spanwise.model.trace import Trace
+from spanwise.run import THRESHOLDS, evaluate
+
+SMALL = 64 * 1024 * 1024
+IDLE = 100_000
+_TOMBSTONES = 1_000_000
+STDIN = "-"
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading:
+    """One pass over inputs: what was asked for, and what became of it.
+
+    Counters are complete once the iterator is exhausted.
+    """
+
+    paths: Sequence[str]
+    unit: Literal["run", "trace"] = "run"
+    stitched: bool = False
+    thresholds: Mapping[str, tuple[float, float]] = field(default_factory=lambda: THRESHOLDS)
+    on_error: Callable[[SourceError], None] = lambda error: None
+    on_progress: Callable[[int, int, str], None] | None = None
+    """Called with bytes read, bytes in all (0: not known) and the input's name."""
+    files: int = 0
+    records: int = 0
+    spans: int = 0
+    traces: int = 0
+    errors: int = 0
+    repairs: dict[str, int] = field(default_factory=dict[str, int])
+    notes: list[str] = field(default_factory=list[str])
+    """What is worth knowing and no error: files passed over, log events without spans."""
+    small_bytes: int = SMALL
+    idle_records: int = IDLE
+
+    def traces_of(self) -> Iterator[Trace]:
+        """Every trace in the inputs, in the order in which their first records stand there."""
+        listed = sources.expand(self.paths, on_error=self._failed, on_skip=self._skipped)
+        total = sum(_size(name) for name in listed)
+        streamed = total > self.small_bytes or STDIN in listed
+        if self.stitched:
+            yield from self._stitched(listed, total)
+            return
+        assembler = Assembler(
+            AssemblySettings(
+                unit=self.unit, idle_ns=self.idle_records if streamed else None, max_tombstones=_TOMBSTONES
+            )
+        )
+        names: dict[Key, str] = {}
+        for record, name in self._records(listed, total):
+            names.setdefault(record.trace_id, name)
+            assembler.add(record, self.records)
+            if streamed and self.records % 4096 == 0:
+                yield from self._given(assembler.tick(self.records), names)
+        yield from self._given(assembler.drain(self.records), names)
+        if assembler.late_traces:
+            yield from self._again(listed, assembler, names)
+
+    def results(self, evaluators: Mapping[str, Evaluator]) -> Iterator[RunResult]:
+        """Every run in the inputs with its scores."""
+        for trace in self.traces_of():
+            for run in trace.runs:
+                yield evaluate(run, evaluators, revision=trace.revision, thresholds=self.thresholds)
+
+    def remarks(self) -> list[str]:
+        """What a reader of the results should know: notes, and what was put right in the input, how often."""
+        return [*self.notes, *(f"{what} ({count} times)" for what, count in sorted(self.repairs.items()))]
+
+    def _records(self, listed: Iterable[str], total: int) -> Iterator[tuple[RawSpan | LogEvent, str]]:
+        for name in listed:
+            self.files += 1
+            try:
+                tell = self._progress(name, total)
+                for record in sources.read(name, on_error=self._failed, repairs=self.repairs, on_progress=tell):
+                    self.records += 1
+                    if isinstance(record, RawSpan):
+                        self.spans += 1
+                    yield record, name
+            except SourceError as error:
+                self._failed(error)
+
+    def _progress(self, name: str, total: int) -> Callable[[int], None] | None:
+        tell = self.on_progress
+        return None if tell is None else lambda done: tell(done, total, name)
+
+    def _failed(self, error: SourceError) -> None:
+        self.errors += 1
+        self.on_error(error)
+
+    def _skipped(self, files: Sequence[str]) -> None:
+        shown = ", ".join(files[:3]) + (", ..." if len(files) > 3 else "")
+        self.notes.append(f"{len(files)} file{'s' if len(files) > 1 else ''} of no known format passed over: {shown}")
+
+    def _given(self, finished: Iterable[Finished], names: dict[Key, str]) -> Iterator[Trace]:
+        for item in finished:
+            if not item.trace.spans:
+                self._homeless(names.get(item.trace.key, ""), item.trace)
+                continue
+            self.traces += 1
+            item.trace.source = names.get(item.trace.key, "")
+            yield item.trace
+
+    def _homeless(self, name: str, trace: Trace) -> None:
+        """Log events came without their spans: an error if the input has no spans at all, else worth a note."""
+        text = "log events without their spans are left out; give the file of the spans too"
+        if not self.spans:
+            if not self.errors:
+                self._failed(SourceError(text, source=name, place=f"trace {trace.trace_id}"))
+        elif text not in self.notes:
+            self.notes.append(text)
+
+    def _again(self, listed: Sequence[str], assembler: Assembler, names: dict[Key, str]) -> Iterator[Trace]:
+        """The traces of which records came late, read whole."""
+        late = assembler.late_traces
+        if STDIN in listed:
+            self._failed(
+                SourceError(
+                    f"{assembler.stats.late} records came more than {self.idle_records} records after the rest of their"
+                    " trace and are not in its scores; save the input to a file, which can be read twice",
+                    source="standard input",
+                )
+            )
+            return
+        whole = Assembler(AssemblySettings(unit=self.unit))
+        again = Reading(paths=self.paths)
+        for record, _ in again._records(listed, 0):
+            if record.trace_id in late:
+                whole.add(record, 0)
+        for trace in self._given(whole.drain(0), names):
+            trace.revision = 2
+            yield trace
+
+    def _stitched(self, listed: Iterable[str], total: int) -> Iterator[Trace]:
+        fragments: dict[Key, list[RawSpan]] = {}
+        events: dict[Key, list[LogEvent]] = {}
+        names: dict[Key, str] = {}
+        for record, name in self._records(listed, total):
+            names.setdefault(record.trace_id, name)
+            if isinstance(record, RawSpan):
+                fragments.setdefault(record.trace_id, []).append(record)
+            else:
+                events.setdefault(record.trace_id, []).append(record)
+        for key, spans in stitch(fragments).items():
+            joined = {span.span_id for span in spans}
+            own = [event for found in events.values() for event in found if event.span_id in joined]
+            trace = build_trace(key, spans, events=own, unit=self.unit)
+            trace.source = names.get(key, "")
+            self.traces += 1
+            yield trace
+
+
+def _size(name: str) -> int:
+    return 0 if name == STDIN else Path(name).stat().st_size

@@ -1,0 +1,113 @@
+"""The JSON contract `spanwise.score/1`: one object per run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spanwise.model.calls import Retrieval, Tokens, ToolCall
+from spanwise.model.result import RunResult
+from spanwise.model.score import Score
+from spanwise.model.trace import Run
+
+SCHEMA = "spanwise.score/1"
+
+
+def to_contract(result: RunResult, *, content: bool = True) -> dict[str, object]:
+    """The result as the contract spells it.
+
+    Without content, what people, models and tools wrote is null; names, ids and numbers stay.
+    """
+    run = result.run
+    return {
+        "schema": SCHEMA,
+        "trace_id": run.trace.trace_id,
+        "run_id": run.run_id,
+        "source": result.source,
+        "completeness": {"complete": run.completeness.complete, "reasons": list(run.completeness.reasons)},
+        "query": run.query if content else None,
+        "answer": run.answer if content else None,
+        "agents": [agent.name for agent in run.agents],
+        "tool_calls": [_call(call, content=content) for call in run.tool_calls],
+        "llm_calls": len(run.llm_calls),
+        "tokens": _tokens(run.tokens),
+        "cost_usd": run.cost_usd,
+        "cost_estimated": run.cost_estimated,
+        "duration_ms": run.duration_ms if run.timed else None,
+        "retrievals": [_retrieval(item, content=content) for item in run.retrievals],
+        "handoffs": [{"from": item.source, "to": item.target, "span_id": item.span_id} for item in run.handoffs],
+        "session_id": run.who.session_id,
+        "user_id": run.who.user_id,
+        "missing": _missing(run),
+        "repairs": list(run.trace.repairs),
+        "scores": [_score(result, score, content=content) for score in result.scores],
+        "issues": _gathered([score.issues for score in result.scores]) if content else None,
+        "recommendations": _gathered([score.recommendations for score in result.scores]) if content else None,
+    }
+
+
+def _call(call: ToolCall, *, content: bool) -> dict[str, object]:
+    return {
+        "name": call.name,
+        "arguments": call.arguments if content else None,
+        "result": call.result if content else None,
+        "status": call.status,
+        "span_id": call.span_id,
+        "call_id": call.call_id,
+        "origin": call.origin,
+        "control": call.control,
+        "start_ns": call.start_ns,
+        "error": None
+        if call.error is None
+        else {"type": call.error.type, "message": call.error.message if content else None},
+    }
+
+
+def _tokens(tokens: Tokens | None) -> Mapping[str, int | None] | None:
+    if tokens is None:
+        return None
+    return {
+        "input": tokens.input,
+        "output": tokens.output,
+        "cache_read": tokens.cache_read,
+        "cache_write": tokens.cache_write,
+        "reasoning": tokens.reasoning,
+    }
+
+
+def _retrieval(item: Retrieval, *, content: bool) -> dict[str, object]:
+    documents = None if item.documents is None else [{"id": d.id, "score": d.score} for d in item.documents]
+    return {"query": item.query if content else None, "documents": documents, "span_id": item.span_id}
+
+
+def _missing(run: Run) -> list[dict[str, str]]:
+    return [{"field": item.field, "why": item.why, "switch": item.switch} for item in run.missing]
+
+
+def _score(result: RunResult, score: Score, *, content: bool) -> dict[str, object]:
+    return {
+        "name": score.name,
+        "value": score.value,
+        "unit": score.unit or None,
+        "label": score.label or None,
+        "status": score.status,
+        "reason": reason_of(score, content=content),
+        "evidence": [{"span_id": e.span_id, "quote": e.quote if content else None} for e in score.evidence],
+        "issues": list(score.issues) if content else None,
+        "recommendations": list(score.recommendations) if content else None,
+        "evaluator": score.evaluator,
+        "version": score.version,
+        "config_hash": score.config_hash,
+        "revision": score.revision,
+        "id": result.id_of(score),
+    }
+
+
+def reason_of(score: Score, *, content: bool) -> str | None:
+    """The score's reason; without content only what names the data or the type of exception that stood in the way."""
+    if content or score.status in {"not_applicable", "not_measurable"}:
+        return score.reason
+    return score.reason.partition(":")[0] if score.status == "error" else None
+
+
+def _gathered(lists: list[tuple[str, ...]]) -> list[str]:
+    return list(dict.fromkeys(line for lines in lists for line in lines))

@@ -1,0 +1,108 @@
+"""Text for a terminal: what a trace holds can neither move the cursor nor be taken for markup.
+
+Everything that is printed goes through `Text` objects, which know no markup; control characters, bidirectional
+overrides, invisible format characters and lone surrogates are made visible as escapes before.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import IO
+
+from rich.console import Console
+from rich.text import Text
+
+from spanwise.text import excerpt
+
+# Controls, surrogates, line separators, soft hyphen, invisible and bidirectional marks, interlinear and tag characters.
+# The joiners U+200C and U+200D stay: scripts and emoji need them.
+UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f\ud800-\udfff]"
+)
+PIPE_WIDTH = 120
+_LABEL_STYLES = {"ok": "green", "warn": "yellow", "alert": "bold red"}
+_STATUS_STYLES = {"not_applicable": "dim", "not_measurable": "yellow", "error": "bold red"}
+
+
+def visible(text: str) -> str:
+    """The text with every character that a terminal would act upon written as an escape."""
+    return UNSAFE.sub(lambda found: _escaped(ord(found.group())), text)
+
+
+def _escaped(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shown(value: object, *, limit: int = 500) -> str:
+    """A value on one line, fit for a terminal."""
+    return visible(excerpt(value, limit=limit))
+
+
+def line(*parts: tuple[str, str]) -> Text:
+    """One line of a tree: styled parts, each a text and its style; what is too long ends in an ellipsis."""
+    return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
+
+
+def say(to: Console, *parts: tuple[str, str]) -> None:
+    """Print styled parts as one line, however long it is: what is copied from it is whole."""
+    to.print(Text.assemble(*parts), soft_wrap=True)
+
+
+class _Console(Console):
+    """A console that leaves the exit to whoever prints."""
+
+    def on_broken_pipe(self) -> None:
+        """Nobody reads any more: raised as it came."""
+        raise BrokenPipeError
+
+
+def console(file: IO[str], *, width: int | None = None) -> Console:
+    """A console on a stream. Where it is no terminal and no width is given, lines have 120 columns."""
+    if width is None and not file.isatty():
+        width = PIPE_WIDTH
+    return _Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def style_of(label: str, status: str = "scored") -> str:
+    """The colour of a label, or of a status that has no value."""
+    return _STATUS_STYLES.get(status) or _LABEL_STYLES.get(label, "")
+
+
+def duration(ns: float) -> str:
+    """A duration in the unit that reads best."""
+    if ns < 1e3:
+        return f"{ns:.0f} ns"
+    if ns < 1e6:
+        return f"{ns / 1e3:.0f} us"
+    if ns < 1e9:
+        return f"{ns / 1e6:.{1 if ns < 1e7 else 0}f} ms"
+    return f"{ns / 1e9:.2f} s" if ns < 6e10 else f"{ns / 6e10:.1f} min"
+
+
+def dollars(cost: float) -> str:
+    """Dollars and cents; below a cent with two digits that say something."""
+    places = 2 if cost >= 0.1 or cost <= 0 else 1 - math.floor(math.log10(cost))
+    return f"${cost:.{min(places, 12)}f}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A score's value with its unit."""
+    if unit == "USD":
+        return dollars(value)
+    return f"{value:.2f} {visible(unit)}" if unit else f"{value:.2f}"
+
+
+def rows(to: Console, pairs: Iterable[tuple[str, str, str]], *, indent: int = 0) -> None:
+    """Print names with their texts (each with a style) below each other, long texts wrapped beside their name."""
+    listed = list(pairs)
+    left = indent + max((len(name) for name, _, _ in listed), default=0) + 2
+    for name, text, style in listed:
+        wrapped = Text(text, style=style).wrap(to, max(to.width - left, 20))
+        for number, part in enumerate(wrapped):
+            label = " " * indent + name if number == 0 else ""
+            shown_line = Text.assemble((label.ljust(left), "dim"), part)
+            shown_line.rstrip()
+            to.print(shown_line, soft_wrap=True)

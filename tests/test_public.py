@@ -1,0 +1,50 @@
+"""What `import spanwise` gives."""
+
+from __future__ import annotations
+
+import pytest
+
+import spanwise
+from spanwise.model.score import Score
+from spanwise.model.trace import Run
+from tests.making import agent, chat, says, span, tool, trace_of, user
+
+
+def calls(run: Run, /) -> Score:
+    """How many tools the run called."""
+    return Score(name="calls", value=float(len(run.tool_calls)), unit="calls")
+
+
+def test_scores_of_a_trace() -> None:
+    """A trace that is built already is scored by every built-in."""
+    trace = trace_of(agent(1), chat(2, parent=1, sent=[user("Q")], got=[says("A")]), tool(20, parent=1, arguments={}))
+    (result,) = spanwise.score([trace])
+    assert ("Q", "A") == (result.run.query, result.run.answer)
+    assert ["redundancy", "recovery", "cost"] == [score.name for score in result.scores][:3]
+    assert 1.0 == result.scores[0].value
+
+
+def test_evaluators_of_ones_own() -> None:
+    """Every run of every trace is asked what the caller wants to know."""
+    two = trace_of(span(1, end=9000), agent(2, parent=1), tool(3, parent=2), agent(5000, parent=1))
+    results = spanwise.score([two, trace_of(agent(1))], evaluators={"calls": calls})
+    assert [1.0, 0.0, 0.0] == [score.value for result in results for score in result.scores]
+
+
+def test_revisions_are_passed_on() -> None:
+    """The scores of a trace's second revision say so."""
+    trace = trace_of(agent(1))
+    trace.revision = 2
+    (result,) = spanwise.score([trace], evaluators={"calls": calls})
+    assert (2, 2) == (result.revision, result.scores[0].revision)
+
+
+def test_nothing_to_score() -> None:
+    """No traces have no scores."""
+    assert [] == spanwise.score([])
+
+
+def test_names_that_are_not_there() -> None:
+    """A name that the package does not have is an error that names it."""
+    with pytest.raises(AttributeError, match="module 'spanwise' has no attribute 'scores'"):
+        _ = spanwise.scores
