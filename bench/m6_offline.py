@@ -1,0 +1,205 @@
+"""M6: spans per second from bytes in a file to structural scores, against json.loads and pydantic-evals' SpanTree.
+
+Ours reads, builds, and scores; the peer's path ends at the tree. Both start from the same spans: theirs always from
+JSON, which is what `json` reads.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from time import perf_counter_ns
+
+from bench import paths, peers, wire
+from bench.dialects import spans_of, text_of
+from bench.timing import Figure, Plan, interleaved, median_us, ratio, same, say, spent_ns
+from bench.workload import Run, Texts
+from spanwise.model.raw import RawSpan
+from spanwise.model.result import RunResult
+from spanwise.offline.reading import Reading
+
+TRAIL_FOLDERS = "SPANWISE_TRAIL"
+"""Names a folder of TRAIL's traces; else `../shared/trail` beside the project is looked for."""
+
+_TRACES, _SPANS = 50, 100
+_LINE = 100
+_SIZES = ((512, 0.13), (2560, 1.0))
+_TARGET, _TARGET_TRAIL, _TARGET_TWO = 4.0, 2.5, 1.8
+_TRAIL_ROUNDS, _TWO_ROUNDS = 5, 9
+_TRAIL_BYTES = 24_000_000
+
+
+def measure(plan: Plan) -> None:
+    """Check that every format gives the same scores, then add the figures of each."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for size, factor in _SIZES:
+            _formats(plan, folder, size, factor)
+        _trail(plan, folder)
+        _two_processes(plan, folder)
+
+
+def results(files: Sequence[Path]) -> list[RunResult]:
+    """The scores of every run in some files, by the offline door."""
+    failures: list[str] = []
+    reading = Reading(paths=[str(file) for file in files], on_error=lambda error: failures.append(str(error)))
+    found = list(reading.results(paths.EVALUATORS))
+    if failures:
+        raise SystemExit(f"bench: an input cannot be read: {failures[0]}")
+    return found
+
+
+def _made(factor: float) -> list[list[RawSpan]]:
+    texts = Texts().scaled(factor)
+    return [
+        spans_of(Run(_SPANS, seed=seed, texts=texts), dialect="genai" if seed % 2 else "openinference", number=seed)
+        for seed in range(1, _TRACES + 1)
+    ]
+
+
+def _formats(plan: Plan, folder: Path, size: int, factor: float) -> None:
+    label = f"{size / 1024:g} KB of text per span"
+    say(f"M6: {label}")
+    traces = _made(factor)
+    spans = [span for trace in traces for span in trace]
+    batches = [spans[at : at + _LINE] for at in range(0, len(spans), _LINE)]
+    files = {
+        "OTLP JSON": wire.otlp_json(folder / "one.json", spans),
+        "OTLP JSON lines": wire.json_lines(folder / "lines.jsonl", batches),
+        "OTLP protobuf": wire.protobuf(folder / "one.pb", spans),
+    }
+    given = {name: paths.outcome(results([file])) for name, file in files.items()}
+    given["spans in memory"] = paths.outcome([result for trace in traces for result in paths.scores(trace)])
+    same(f"M6, {label}", given)
+    variants: dict[str, Callable[[], int]] = {
+        name: partial(spent_ns, partial(results, [file])) for name, file in files.items()
+    }
+    variants["json.loads -> SpanTree"] = partial(spent_ns, partial(peers.from_otlp_json, files["OTLP JSON"]))
+    variants["lines -> SpanTree"] = partial(spent_ns, partial(peers.from_json_lines, files["OTLP JSON lines"]))
+    taken = interleaved(variants, rounds=plan.rounds())
+    on_disk = ", ".join(f"{name} {file.stat().st_size / len(spans):.0f} B" for name, file in files.items())
+    say(f"{label}: {text_of(spans):.0f} characters; on disk {on_disk}")
+    for name in files:
+        peer = "lines -> SpanTree" if name == "OTLP JSON lines" else "json.loads -> SpanTree"
+        fast, slow = (1e6 / median_us(taken[key], len(spans)) for key in (name, peer))
+        plan.add(
+            Figure(
+                area="M6",
+                name=f"{name}, {label} / json.loads -> SpanTree",
+                value=ratio(taken[peer], taken[name]),
+                unit="x",
+                op=">=",
+                target=_TARGET,
+                note=f"{fast / 1000:.0f}k spans/s against {slow / 1000:.0f}k",
+            )
+        )
+
+
+def _trail_files(folder: Path) -> tuple[list[Path], str]:
+    beside = Path(__file__).resolve().parents[2] / "shared" / "trail"
+    found = sorted(Path(os.environ.get(TRAIL_FOLDERS, beside)).glob("*/traces/*.json"))
+    if found:
+        kept: list[Path] = []
+        held = 0
+        for path in found[::2]:
+            if held + path.stat().st_size <= _TRAIL_BYTES:
+                kept.append(path)
+                held += path.stat().st_size
+        return kept, f"{len(kept)} of TRAIL's {len(found)} traces, {held / 1e6:.0f} MB"
+    texts = Texts().scaled(12)
+    made = [spans_of(Run(30, seed=n, texts=texts), dialect="openinference", number=n) for n in range(1, 21)]
+    return wire.trail(folder, made), "TRAIL's files are not here: 20 made-up traces in its format"
+
+
+def _trail(plan: Plan, folder: Path) -> None:
+    say("M6: TRAIL")
+    files, note = _trail_files(folder)
+    whole = paths.outcome(results(files))
+    same("M6, TRAIL", {"at once": whole, "one by one": sorted_outcome([results([file]) for file in files])})
+    variants = {
+        "ours": partial(spent_ns, partial(results, files)),
+        "theirs": partial(spent_ns, partial(peers.from_trail, files)),
+    }
+    rounds = plan.rounds(_TRAIL_ROUNDS)
+    taken = interleaved(variants, rounds=rounds)
+    plan.add(
+        Figure(
+            area="M6",
+            name="TRAIL's files / json.loads -> SpanTree",
+            value=ratio(taken["theirs"], taken["ours"]),
+            unit="x",
+            op=">=",
+            target=_TARGET_TRAIL,
+            note=f"{note}, {rounds} rounds",
+        )
+    )
+
+
+def sorted_outcome(parts: Sequence[Sequence[RunResult]]) -> list[tuple[str, object, object]]:
+    """The outcome of several readings as if they were one."""
+    return paths.outcome([result for part in parts for result in part])
+
+
+def _read_many(files: Sequence[Path]) -> tuple[int, list[tuple[str, object, object]]]:
+    """In another process: what the files give, and when it was done."""
+    begun = perf_counter_ns()
+    found = results(files)
+    return perf_counter_ns() - begun, paths.outcome(found)
+
+
+def _ready(number: int) -> int:
+    return number
+
+
+def _two_processes(plan: Plan, folder: Path) -> None:
+    say("M6: two processes")
+    traces = _made(1.0) * 3
+    for number, spans in enumerate(traces):
+        trace_id = f"{number + 1:032x}"
+        for span in spans:
+            span.trace_id = trace_id
+        wire.otlp_json(folder / f"part-{number}.json", spans)
+    files = [folder / f"part-{number}.json" for number in range(len(traces))]
+    halves = [files[0::2], files[1::2]]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        list(pool.map(_ready, range(2)))
+        alone = sorted_of([pool.submit(_read_many, files).result()[1]])
+        together = sorted_of([future.result()[1] for future in [pool.submit(_read_many, half) for half in halves]])
+        same("M6, two processes", {"one process": alone, "two": together})
+        variants = {
+            "one": partial(_wall, lambda: pool.submit(_spent, files).result()),
+            "two": partial(_wall, lambda: [f.result() for f in [pool.submit(_spent, half) for half in halves]]),
+        }
+        rounds = plan.rounds(_TWO_ROUNDS)
+        taken = interleaved(variants, rounds=rounds)
+    plan.add(
+        Figure(
+            area="M6",
+            name="one process / two processes on two halves",
+            value=ratio(taken["one"], taken["two"]),
+            unit="x",
+            op=">=",
+            target=_TARGET_TWO,
+            note=f"wall clock, {rounds} rounds, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        )
+    )
+
+
+def sorted_of(parts: Sequence[list[tuple[str, object, object]]]) -> list[tuple[str, object, object]]:
+    """Several outcomes as one."""
+    return sorted((item for part in parts for item in part), key=lambda item: item[0])
+
+
+def _spent(files: Sequence[Path]) -> int:
+    return spent_ns(partial(results, files), wall=True)
+
+
+def _wall(work: Callable[[], object]) -> int:
+    begun = perf_counter_ns()
+    work()
+    return perf_counter_ns() - begun
