@@ -14,7 +14,7 @@ from spanwise.model.raw import RawSpan
 DIALECTS: tuple[Dialect, ...] = ("genai", "openinference")
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 TEXTS = Texts().scaled(0.4)  # about 1.1 KB per span
-_BATCH, _BATCHES = 1_000, 3
+_BATCH, _BATCHES = 1_000, 2
 _PEER_SIZE = 1_000
 _LONG = 100_000
 _TEN_THOUSAND_ROUNDS, _LONG_ROUNDS = 7, 3
@@ -53,6 +53,8 @@ def _size(plan: Plan, dialect: Dialect, size: int) -> None:
     batches = _BATCHES if size <= _BATCH else 1
     is_long = size == _LONG
     ways: dict[str, paths.Way] = {"tree": paths.tree, "facts": paths.facts, "scores": paths.scores}
+    if is_long:
+        del ways["scores"]  # nothing new is shown by it, and it takes long
     variants = {name: partial(paths.spent_on_new, way, traces, batches=batches) for name, way in ways.items()}
     if size == _PEER_SIZE:
         variants["SpanTree"] = partial(paths.spent_on_new, peers.from_spans, traces, batches=batches)
@@ -73,7 +75,8 @@ def _size(plan: Plan, dialect: Dialect, size: int) -> None:
             note=f"{rounds} rounds" if size > _BATCH else "",
         )
     )
-    plan.add(Figure(area="M4", name=f"{title}: tree + facts + scores", value=us["scores"], unit="us/span"))
+    if "scores" in us:
+        plan.add(Figure(area="M4", name=f"{title}: tree + facts + scores", value=us["scores"], unit="us/span"))
     if size == _PEER_SIZE:
         _compared(plan, title, taken, us)
         attributes = sum(len(span.attributes) for spans in traces for span in spans) / (size * len(traces))

@@ -16,10 +16,10 @@ from spanwise.assembly.assembler import Assembler
 from spanwise.model.raw import STATUS_ERROR, RawSpan
 from spanwise.model.trace import Trace
 
-_SHORT, _LONG = 1_000, 10_000
+_SHORT, _LONG, _GROWN = 1_000, 10_000, 30_000
 _TARGET = 1.5
 _COARSE_NS = 100_000_000
-_ROUNDS = 7
+_ROUNDS, _GROWN_ROUNDS = 7, 3
 
 Spans: TypeAlias = Sequence[RawSpan]
 
@@ -127,15 +127,13 @@ def _against_plain(plan: Plan) -> None:
 
 def _growing(plan: Plan) -> None:
     say("M4: growth")
-    rounds = plan.rounds(_ROUNDS)
+    rounds = plan.rounds(_GROWN_ROUNDS)
     for name, arrange in _GROWING.items():
-        short, long = arrange(_made(_SHORT)), arrange(_made(_LONG))
-        taken = interleaved(
-            {
-                "short": partial(paths.spent_on_new, paths.facts, [short], batches=_LONG // _SHORT),
-                "long": partial(paths.spent_on_new, paths.facts, [long]),
-            },
-            rounds=rounds,
-        )
-        title = f"tree + facts, {name}: a span of {_LONG:,} / of {_SHORT:,}"
-        plan.add(_figure(title, ratio(taken["long"], taken["short"]), rounds))
+        short, grown = arrange(_made(_SHORT)), arrange(_made(_GROWN))
+        variants = {
+            "short": partial(paths.spent_on_new, paths.facts, [short], batches=_GROWN // _SHORT),
+            "grown": partial(paths.spent_on_new, paths.facts, [grown]),
+        }
+        taken = interleaved(variants, rounds=rounds, warm_up=0)
+        title = f"tree + facts, {name}: a span of {_GROWN:,} / of {_SHORT:,}"
+        plan.add(_figure(title, ratio(taken["grown"], taken["short"]), rounds))

@@ -93,8 +93,8 @@ def _source_of(data: Input) -> Source:
     source = detect(head, data.name)
     if source is not None:
         return source
+    data.read(HEAD_BYTES)  # raises what kept these bytes from being read, if anything did
     if not head:
-        data.read(1)  # raises what kept the first bytes from being read, if anything did
         raise SourceError("the file is empty", source=data.name)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SourceError("the file is UTF-16 text; save it as UTF-8", source=data.name)

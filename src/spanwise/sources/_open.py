@@ -248,7 +248,7 @@ def _bounded(chunks: Iterator[bytes], raw: _Raw, *, limits: Limits) -> Iterator[
             )
         if expanded > limits.ratio_free_bytes and expanded > raw.count * limits.ratio:
             raise raw.error(
-                f"the file expands to more than {limits.ratio} times its size, as a decompression bomb does;"
+                f"the file expands to more than {limits.ratio} times its size, as a bomb does;"
                 " decompress it first if you trust it"
             )
         yield chunk

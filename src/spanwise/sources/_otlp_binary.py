@@ -32,6 +32,8 @@ from spanwise.sources._wire import Broken, signed, varint
 
 NO_TRACE = bytes(16)
 NO_SPAN = bytes(8)
+_TRACE_SIZES = {16}
+_SPAN_SIZES = {8}
 _REMOTE = 0x300
 _MOST = 16_384
 _MOST_SCOPES = 1024
@@ -225,7 +227,9 @@ class BinaryReader:
         """
         records: list[Record] = []
         for spans, scope in self._groups(decode_traces(message)):
-            records += [_span(span, scope) for span in spans]
+            built = [_span(span, scope) for span in spans]
+            _check_ids(built)
+            records += built
         self._intake.keep(len(records))
         return records
 
@@ -238,6 +242,8 @@ class BinaryReader:
         records: list[Record] = []
         unlinked = 0
         for logs, scope in self._groups(decode_logs(message)):
+            if not all(log.time or log.observed for log in logs):
+                raise Odd  # no log record, perhaps: a span looks like one that is without times and ids
             events = [_log(log, scope) for log in logs if log.trace_id.strip(b"\0") and log.span_id.strip(b"\0")]
             unlinked += len(logs) - len(events)
             records += events
@@ -264,24 +270,15 @@ class BinaryReader:
 
 
 def _span(span: Span, scope: Scope) -> RawSpan:
-    trace_id, span_id, parent_id = span.trace_id, span.span_id, span.parent_id
     start, kind = span.start, span.kind
-    if (
-        len(trace_id) != 16
-        or len(span_id) != 8
-        or trace_id == NO_TRACE
-        or span_id == NO_SPAN
-        or (parent_id and (len(parent_id) != 8 or parent_id == NO_SPAN))
-        or not start
-        or not 0 <= kind <= 5
-    ):
+    if not start or not 0 <= kind <= 5:
         raise Odd
     code, message = _STATUSES[span.status]
     events, links = span.events, span.links
     return RawSpan(
-        trace_id,
-        span_id,
-        parent_id or None,
+        span.trace_id,
+        span.span_id,
+        span.parent_id or None,
         span.name,
         start,
         span.end,
@@ -295,6 +292,18 @@ def _span(span: Span, scope: Scope) -> RawSpan:
         span.flags & _REMOTE == _REMOTE,
         span.dropped_attributes + span.dropped_events,
     )
+
+
+def _check_ids(spans: list[RawSpan]) -> None:
+    # All ids of a batch at once, in C: of the right lengths, and not zero.
+    trace_ids = {span.trace_id for span in spans}
+    span_ids = [span.span_id for span in spans]
+    span_ids += [span.parent_id for span in spans if span.parent_id is not None]
+    sizes = cast("Callable[[object], int]", len)
+    if set(map(sizes, trace_ids)) - _TRACE_SIZES or set(map(sizes, span_ids)) - _SPAN_SIZES:
+        raise Odd
+    if NO_TRACE in trace_ids or NO_SPAN in span_ids:
+        raise Odd
 
 
 def _event(event: Event) -> RawEvent:

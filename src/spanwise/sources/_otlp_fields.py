@@ -109,6 +109,11 @@ def _message(layout: _Layout) -> _Read:
     return read
 
 
+def _pair(_value: int, content: memoryview, level: int) -> object:
+    # Protobuf leaves out what is empty, and an empty name is still a name.
+    return {"key": "", **_object(content, _PAIR, level + 1)}
+
+
 # A star marks a field that repeats. Values, pairs and lists hold each other, so their layouts are filled in below.
 _VALUE: _Layout = {
     1: ("stringValue", BYTES, _text),
@@ -119,8 +124,8 @@ _VALUE: _Layout = {
 }
 _PAIR: _Layout = {1: ("key", BYTES, _text), 2: ("value", BYTES, _message(_VALUE))}
 _VALUE[5] = ("arrayValue", BYTES, _message({1: ("values*", BYTES, _message(_VALUE))}))
-_VALUE[6] = ("kvlistValue", BYTES, _message({1: ("values*", BYTES, _message(_PAIR))}))
-_PAIRS: _Field = ("attributes*", BYTES, _message(_PAIR))
+_VALUE[6] = ("kvlistValue", BYTES, _message({1: ("values*", BYTES, _pair)}))
+_PAIRS: _Field = ("attributes*", BYTES, _pair)
 _EVENT: _Layout = {1: ("timeUnixNano", FIXED64, _unsigned), 2: ("name", BYTES, _text), 3: _PAIRS}
 _LINK: _Layout = {1: ("traceId", BYTES, _hex), 2: ("spanId", BYTES, _hex), 4: _PAIRS}
 _STATUS: _Layout = {2: ("message", BYTES, _text), 3: ("code", VARINT, _number)}

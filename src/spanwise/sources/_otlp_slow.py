@@ -34,10 +34,20 @@ def signal_of(request: memoryview) -> Signal:
         Broken: It is no message.
     """
     for resource in _within(request, (_REQUEST,)):
-        for scope in _within(resource, _SCOPES):
+        signal = _signal_of_resource(resource)
+        if signal is not None:
+            return signal
+    return "traces"
+
+
+def _signal_of_resource(resource: memoryview) -> Signal | None:
+    for scope in _within(resource, _SCOPES):
+        try:
             for item in _within(scope, (_ITEMS,)):
                 return _signal_of_item(item)
-    return "traces"
+        except Broken:
+            continue  # it is refused when it is read
+    return None
 
 
 def _signal_of_item(item: memoryview) -> Signal:
@@ -58,34 +68,40 @@ class SlowReader:
         self._intake = intake
         self._mender = Mender(intake.repair)
 
-    def records(self, request: memoryview, place: str, *, signal: Signal) -> list[Record]:
-        """The records of a request.
+    def records(self, request: memoryview, place: str) -> Iterator[list[Record]]:
+        """The records of a request, by resource; requests for traces and for logs may stand one behind the other.
 
         Raises:
-            Broken: It is no message.
+            Broken: It is no message from some place on.
         """
-        of_resource, of_scope, of_item = _PATHS[signal]
-        found: list[Record] = []
-        for i, resource in enumerate(_within(request, (_REQUEST,))):
-            path = f"{place}, {of_resource}[{i}]"
+        for number, resource in enumerate(_within(request, (_REQUEST,))):
             try:
+                signal = _signal_of_resource(resource) or "traces"
+                if signal == "metrics":
+                    self._intake.ignore("metrics")
+                    continue
                 attributes = self._mender.attributes(_part(resource, resource_fields).get("attributes"))
                 scopes = list(_within(resource, _SCOPES))
             except (Broken, Unusable) as failure:
+                path = f"{place}, {_PATHS['traces'][0]}[{number}]"
                 self._intake.refuse(f"a resource is left out with all that it holds: {failure}", place=path)
                 continue
-            for j, content in enumerate(scopes):
-                where = f"{path}.{of_scope}[{j}]"
-                try:
-                    fields_of_scope = _part(content, scope_fields)
-                    items = list(_within(content, (_ITEMS,)))
-                except Broken as failure:
-                    self._intake.refuse(f"a scope is left out with all that it holds: {failure}", place=where)
-                    continue
-                scope = Scope(str(fields_of_scope.get("name", "")), str(fields_of_scope.get("version", "")), attributes)
-                for k, item in enumerate(items):
-                    found += self._item(item, scope, f"{where}.{of_item}[{k}]", signal)
-        return found
+            path = f"{place}, {_PATHS[signal][0]}[{number}].{_PATHS[signal][1]}"
+            for index, scope in enumerate(scopes):
+                yield [*self._of_scope(scope, attributes, f"{path}[{index}]", signal)]
+
+    def _of_scope(
+        self, content: memoryview, attributes: Mapping[str, object], path: str, signal: Signal
+    ) -> Iterator[Record]:
+        try:
+            named = _part(content, scope_fields)
+            items = list(_within(content, (_ITEMS,)))
+        except Broken as failure:
+            self._intake.refuse(f"a scope is left out with all that it holds: {failure}", place=path)
+            return
+        scope = Scope(str(named.get("name", "")), str(named.get("version", "")), attributes)
+        for number, item in enumerate(items):
+            yield from self._item(item, scope, f"{path}.{_PATHS[signal][2]}[{number}]", signal)
 
     def _item(self, item: memoryview, scope: Scope, place: str, signal: Signal) -> list[Record]:
         try:

@@ -70,12 +70,15 @@ class _Search:
     def _sniff(self, candidate: Path) -> None:
         try:
             with open_input(candidate) as data:
-                head = data.peek(HEAD_BYTES) or data.read(1)
+                head = data.peek(HEAD_BYTES)
+                known = self.known(head, str(candidate))
+                if not known:
+                    data.read(HEAD_BYTES)  # raises what kept these bytes from being read, if anything did
         except SourceError as failure:
             self.seen.add(os.path.realpath(candidate))
             self.on_error(failure)
             return
-        if self.known(head, str(candidate)):
+        if known:
             self._take(str(candidate))
         else:
             self.seen.add(os.path.realpath(candidate))

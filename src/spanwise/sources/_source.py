@@ -43,6 +43,7 @@ class Intake:
     on_error: Callable[[SourceError], None]
     limits: Limits = DEFAULT_LIMITS
     tally: Tally = field(default_factory=Tally)
+    _told: SourceError | None = None
 
     def keep(self, count: int) -> None:
         """So many records are handed out."""
@@ -53,7 +54,18 @@ class Intake:
         """One record is unusable; the reading goes on."""
         self.tally.read += 1
         self.tally.refused += 1
-        self.on_error(self.error(message, place=place))
+        self._told = self.error(message, place=place)
+        self.on_error(self._told)
+
+    def refuse_for(self, failure: SourceError, *, place: str) -> None:
+        """One record is unusable for an error that was raised while it was read.
+
+        Raises:
+            SourceError: It is `on_error` that raised it, to end the reading.
+        """
+        if failure is self._told:
+            raise failure
+        self.refuse(failure.message, place=failure.place or place)
 
     def ignore(self, words: str, *, count: int = 1) -> None:
         """So many records are sound but of no use for traces."""

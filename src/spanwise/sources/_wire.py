@@ -17,12 +17,39 @@ def varint(data: memoryview, at: int) -> tuple[int, int]:
     Raises:
         Broken: It does not end within the data, or is longer than ten bytes.
     """
-    value = 0
-    for shift, byte in enumerate(data[at : at + 10]):
-        value |= (byte & 0x7F) << 7 * shift
-        if byte < 0x80:
-            return value & 0xFFFF_FFFF_FFFF_FFFF, at + shift + 1
-    raise Broken("a number does not end")
+    value = shift = 0
+    try:
+        while (byte := data[at]) > 0x7F:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            at += 1
+    except IndexError:
+        raise Broken("a number does not end") from None
+    if shift > 63:
+        raise Broken("a number does not end")
+    return (value | byte << shift) & 0xFFFF_FFFF_FFFF_FFFF, at + 1
+
+
+def extent(data: memoryview, at: int) -> tuple[int, int, int, int]:
+    """The field that starts at `at`: its number, its wire type, where its content starts, and where it ends.
+
+    The end may lie beyond the data.
+
+    Raises:
+        Broken: There is no field.
+    """
+    tag, at = (data[at], at + 1) if data[at] < 0x80 else varint(data, at)
+    wire = tag & 7
+    if tag < 8:
+        raise Broken("there is no field 0")
+    if wire == BYTES:
+        size, at = varint(data, at)
+        return tag >> 3, wire, at, at + size
+    if wire == VARINT:
+        return tag >> 3, wire, at, varint(data, at)[1]
+    if wire in {FIXED64, FIXED32}:
+        return tag >> 3, wire, at, at + (8 if wire == FIXED64 else 4)
+    raise Broken(f"there is no wire type {wire}")
 
 
 def fields(data: memoryview) -> Iterator[tuple[int, int, int, memoryview]]:
@@ -33,22 +60,12 @@ def fields(data: memoryview) -> Iterator[tuple[int, int, int, memoryview]]:
     """
     at, end = 0, len(data)
     while at < end:
-        tag, at = varint(data, at)
-        number, wire = tag >> 3, tag & 7
-        value, size = 0, 0
-        if wire == BYTES:
-            size, at = varint(data, at)
-        elif wire == VARINT:
-            value, at = varint(data, at)
-        elif wire in {FIXED64, FIXED32}:
-            size = 8 if wire == FIXED64 else 4
-            value = int.from_bytes(data[at : at + size], "little")
-        else:
-            raise Broken(f"there is no wire type {wire}")
-        if not number or at + size > end:
-            raise Broken("a field does not end" if number else "there is no field 0")
-        yield number, wire, value, data[at : at + size]
-        at += size
+        number, wire, start, at = extent(data, at)
+        if at > end:
+            raise Broken("a field does not end")
+        content = data[start:at]
+        value = varint(data, start)[0] if wire == VARINT else 0 if wire == BYTES else int.from_bytes(content, "little")
+        yield number, wire, value, content
 
 
 def signed(value: int) -> int:

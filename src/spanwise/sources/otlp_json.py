@@ -16,8 +16,10 @@ from spanwise.sources._otlp_typed import DOUBTS, TypedReader
 from spanwise.sources._otlp_walk import Walk
 from spanwise.sources._source import Intake, Record, Source
 
+# Metrics in snake_case are what the console exporter prints, not OTLP.
 _ENVELOPE = re.compile(
-    rb'"(?:resource|scope|instrumentationLibrary|resource_|scope_|instrumentation_library_)(?:[Ss]pans|[Ll]ogs|[Mm]etrics)"\s*:'
+    rb'"(?:(?:resource|scope|instrumentationLibrary)(?:Spans|Logs|Metrics)'
+    rb'|(?:resource|scope|instrumentation_library)_(?:spans|logs))"\s*:'
 )
 
 
@@ -56,7 +58,7 @@ def _lines(data: Input, intake: Intake) -> Iterator[list[Record]]:
         try:
             yield from read_document(line, typed=typed, intake=intake, where=f"line {number}")
         except SourceError as failure:
-            intake.refuse(failure.message, place=failure.place)
+            intake.refuse_for(failure, place=f"line {number}")
 
 
 SOURCE = Source(name="otlp_json", title="OTLP JSON", sniff=sniff, read=read)

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from spanwise.errors import SourceError
 from spanwise.sources import _wire, otlp_json
 from spanwise.sources._open import ZSTD_MAGIC, Input, expand_zstd
+from spanwise.sources._otlp_parts import parts_of, take
 from spanwise.sources._otlp_slow import SlowReader, signal_of
 from spanwise.sources._otlp_typed import TypedReader
 from spanwise.sources._source import HEAD_BYTES, Intake, Record, Source
@@ -22,7 +23,6 @@ from spanwise.sources._source import HEAD_BYTES, Intake, Record, Source
 _Framing: TypeAlias = Literal["message", "prefixed", "delimited"]
 _Frame: TypeAlias = tuple[bytes, str]
 
-_RUN = 256 * 1024
 _REQUEST_TAG = 0x0A
 # The first bytes of the fields of a ResourceSpans or ResourceLogs, and of the fields within these: its resource, its
 # scopes, its schema's address (which is text), and what scopes were once called.
@@ -44,9 +44,10 @@ def read(data: Input, /, *, intake: Intake) -> Iterator[Record]:
     """The spans and log events of OTLP requests, however they are framed."""
     framing = _framing(data.peek(HEAD_BYTES))
     is_message = framing == "message"
-    frames = _runs(data, intake) if is_message else _records(data, intake, prefixed=framing == "prefixed")
+    frames = parts_of(data, intake=intake) if is_message else _records(data, intake, prefixed=framing == "prefixed")
     reader = _Reader(intake, strict=is_message)
-    return chain.from_iterable(reader.records(content, place) for content, place in frames)
+    batches = chain.from_iterable(reader.records(content, place) for content, place in frames)
+    return chain.from_iterable(batches)
 
 
 def _framing(head: bytes) -> _Framing | None:
@@ -89,22 +90,6 @@ def _field(head: bytes, at: int, end: int) -> tuple[int, int, int] | None:
     return (head[at], start, start + size) if start + size <= end else None
 
 
-def _runs(data: Input, intake: Intake) -> Iterator[_Frame]:
-    """Parts of one message, cut between its fields: parts of a message are messages."""
-    while head := data.peek(_RUN):
-        place = f"byte {data.offset}"
-        whole, end = 0, 0
-        while end <= len(head):
-            whole = end
-            try:
-                _, at = _wire.varint(memoryview(head), whole)
-                size, at = _wire.varint(memoryview(head), at)
-            except _wire.Broken:
-                break
-            end = at + size
-        yield _take(data, whole or end, place, intake), place
-
-
 def _records(data: Input, intake: Intake, *, prefixed: bool) -> Iterator[_Frame]:
     """The requests of a stream that has the length before each."""
     while head := data.peek(4 if prefixed else 10):
@@ -118,16 +103,7 @@ def _records(data: Input, intake: Intake, *, prefixed: bool) -> Iterator[_Frame]
                 raise intake.error(f"there is no length before a record: {failure}", place=place) from failure
         data.read(at)
         if size:
-            yield _take(data, size, place, intake), place
-
-
-def _take(data: Input, size: int, place: str, intake: Intake) -> bytes:
-    if size > intake.limits.record_bytes:
-        raise intake.error(f"a record is said to have {size:,} bytes, more than the limit", place=place)
-    content = data.read(size) if size else b""
-    if not size or len(content) < size:
-        raise intake.error("the file ends in the middle of a record", place=place)
-    return content
+            yield take(data, size, place=place, intake=intake), place
 
 
 class _Reader:
@@ -147,36 +123,38 @@ class _Reader:
         self._slow = SlowReader(intake)
         self._json = TypedReader(intake)
 
-    def records(self, content: bytes, place: str) -> list[Record]:
-        """The records of a request. In a stream, one that is broken costs only itself."""
+    def records(self, content: bytes, place: str) -> Iterator[list[Record]]:
+        """The records of a request, in batches. In a stream, one that is broken costs only itself."""
         try:
-            return self._records(content, place)
-        except SourceError as failure:
-            if self._strict:
-                raise
-            self._intake.refuse(failure.message, place=failure.place)
-            return []
-
-    def _records(self, content: bytes, place: str) -> list[Record]:
-        if content.startswith(ZSTD_MAGIC):
-            content = expand_zstd(content, name=self._intake.source, limits=self._intake.limits)
-        if content[:1] in (b"{", b"["):
-            return [
-                *chain.from_iterable(
-                    otlp_json.read_document(content, typed=self._json, intake=self._intake, where=place)
-                )
-            ]
-        try:
-            signal = signal_of(memoryview(content))
-            if signal == "metrics":
-                self._intake.ignore("metrics")
-                return []
-            try:
-                return self._binary.traces(content) if signal == "traces" else self._binary.logs(content)
-            except self._doubts:
-                return self._slow.records(memoryview(content), place, signal=signal)
+            yield from self._records(content, place)
         except _wire.Broken as failure:
-            raise self._intake.error(f"the record is not valid protobuf: {failure}", place=place) from failure
+            message = f"the record is not valid protobuf: {failure}"
+            if self._strict:
+                raise self._intake.error(message, place=place) from failure
+            self._intake.refuse(message, place=place)
+        except SourceError as failure:
+            self._intake.refuse_for(failure, place=place)
+
+    def _records(self, content: bytes, place: str) -> Iterator[list[Record]]:
+        if content.startswith(ZSTD_MAGIC):
+            content = self._expanded(content, place)
+        if content[:1] in (b"{", b"["):
+            yield from otlp_json.read_document(content, typed=self._json, intake=self._intake, where=place)
+            return
+        signal = signal_of(memoryview(content))
+        if signal == "metrics":
+            self._intake.ignore("metrics")
+            return
+        try:
+            yield self._binary.traces(content) if signal == "traces" else self._binary.logs(content)
+        except self._doubts:
+            yield from self._slow.records(memoryview(content), place)
+
+    def _expanded(self, content: bytes, place: str) -> bytes:
+        try:
+            return expand_zstd(content, name=self._intake.source, limits=self._intake.limits)
+        except SourceError as failure:
+            raise self._intake.error(failure.message, place=place) from failure
 
 
 SOURCE = Source(name="otlp_proto", title="OTLP protobuf", sniff=sniff, read=read)
