@@ -52,4 +52,4 @@ def test_any_span_can_be_read(span: RawSpan, scope: str, kind: str | None) -> No
     """Whatever the attributes hold, every reader gives an answer."""
     named = {KIND: kind} if kind is not None else {}
     by = Scope(f"openinference.instrumentation.{scope}", "1", EMPTY)
-    assert 9 == read_all(openinference.CONVENTION, remade(span, scope=by, attributes={**span.attributes, **named}))
+    assert 10 == read_all(openinference.CONVENTION, remade(span, scope=by, attributes={**span.attributes, **named}))

@@ -22,7 +22,7 @@ def agents(run: Run) -> tuple[Agent, ...]:
     memo = run.trace.memo
     for span in run.spans:
         if span.kind == "agent":
-            name = conventions.agent(span.raw, memo, span.dialect).name
+            name = conventions.agent_name(span.raw, memo, span.dialect)
             if name:
                 spans.setdefault(name, []).append(span.index)
     if not spans:
@@ -39,7 +39,7 @@ def agent_name(run: Run, index: int) -> str | None:
     while index >= 0:
         span = spans[index]
         if span.kind == "agent":
-            name = conventions.agent(span.raw, run.trace.memo, span.dialect).name
+            name = conventions.agent_name(span.raw, run.trace.memo, span.dialect)
             if name:
                 return name
         index = span.parent
@@ -87,7 +87,7 @@ def _next_agent(run: Run, span: Span, source: str | None) -> str | None:
     """The first agent that starts after a span and is another one."""
     for other in run.spans:
         if other.kind == "agent" and other.start_ns >= span.start_ns and other.index != span.agent:
-            name = conventions.agent(other.raw, run.trace.memo, other.dialect).name
+            name = conventions.agent_name(other.raw, run.trace.memo, other.dialect)
             if name and name != source:
                 return name
     return None
@@ -100,7 +100,7 @@ def _from_siblings(run: Run) -> list[Handoff]:
     for span in run.spans:
         if span.kind != "agent" or "openai_agents" not in span.raw.scope.name:
             continue
-        name = conventions.agent(span.raw, run.trace.memo, span.dialect).name
+        name = conventions.agent_name(span.raw, run.trace.memo, span.dialect)
         if not name:
             continue
         before = previous.get(span.parent)

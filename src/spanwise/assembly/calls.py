@@ -159,12 +159,11 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
         return False
     at = 0
     for group in run.llm_groups:
-        if len(group) > 1:
+        texts = [conventions.answer_text(span.raw, span.dialect) for span in reversed(group)]
+        if None in texts:
             return False
-        text = conventions.answer_text(group[0].raw, group[0].dialect)
-        if text is None:
-            return False
-        if "tool_call" in text:
+        text = next((text for text in texts if text and "tool_call" in text), None)
+        if text is not None:
             asked = text.count('"type":"tool_call"') or text.count('"type": "tool_call"')
             if not _are_named(found[at : at + asked], asked, text):
                 return False

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from spanwise import conventions, pricing
 from spanwise.model.calls import LLMCall, Tokens
-from spanwise.model.content import LLMFields, Messages
+from spanwise.model.content import LLMFields, Message, Messages
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
 
@@ -93,6 +93,12 @@ def messages(run: Run, group: Sequence[Span]) -> Messages:
         if sent and got:
             break
     return Messages(sent, got)
+
+
+def output(run: Run, group: Sequence[Span]) -> tuple[Message, ...]:
+    """What one logical call answered, from the innermost span that records it."""
+    memo = run.trace.memo
+    return next((got for span in reversed(group) if (got := conventions.output(span.raw, memo, span.dialect))), ())
 
 
 def models(run: Run) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
+from spanwise import conventions
 from spanwise.assembly import llms
 from spanwise.assembly.verdicts import reads_like_error, says_error
 from spanwise.model.calls import ToolCall
@@ -13,6 +14,7 @@ from spanwise.model.content import Message, Messages, Part
 from spanwise.model.span import RUN_KINDS, Span, SpanError
 from spanwise.model.trace import Run
 
+_RESULT_MARKS = ("result", "response", "Response", "output", '"tool"')
 Result: TypeAlias = tuple[int, Part]  # the agent that was told it, and what it was told
 
 
@@ -29,6 +31,7 @@ class Talks:
         if not self.by_models:
             self._groups = [(span,) for span in run.spans if span.kind in RUN_KINDS]
         self._said: dict[int, Messages] = {}
+        self._starts: dict[int, list[tuple[int, int]]] | None = None
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -44,13 +47,23 @@ class Talks:
             found = self._said[at] = llms.messages(self._run, self._groups[at])
         return found
 
+    def provided(self, at: int) -> tuple[Message, ...]:
+        """What was answered to a call, where it may hold results: the provider ran tools itself."""
+        texts = [conventions.answer_text(span.raw, span.dialect) for span in self._groups[at]]
+        if all(text is not None and not any(mark in text for mark in _RESULT_MARKS) for text in texts):
+            return ()
+        return llms.output(self._run, self._groups[at])
+
     def next_of(self, agent: int, start_ns: int) -> int | None:
         """The agent's first call that starts no earlier than a time."""
-        return next((at for at in range(len(self)) if self._follows(at, agent, start_ns)), None)
-
-    def _follows(self, at: int, agent: int, start_ns: int) -> bool:
-        span = self.span(at)
-        return span.agent == agent and span.start_ns >= start_ns
+        if self._starts is None:
+            self._starts = {}
+            for number in range(len(self)):
+                span = self.span(number)
+                self._starts.setdefault(span.agent, []).append((span.start_ns, number))
+        own = self._starts.get(agent, [])
+        at = bisect_left(own, (start_ns, -1))
+        return own[at][1] if at < len(own) else None
 
     def last_heard(self) -> dict[int, int]:
         """For each agent its last call whose input is recorded."""
@@ -94,7 +107,7 @@ def results_of(talks: Talks, wanted: Sequence[Wanted]) -> tuple[dict[str, list[R
     open_ = [one for one in wanted if one[0] not in results]
     if open_:
         for at in range(len(talks)):
-            note(at, talks.said(at).output or ())
+            note(at, talks.provided(at))
     for call_id, agent, start_ns in open_:
         if call_id not in results:
             at = talks.next_of(agent, start_ns)
@@ -107,16 +120,11 @@ def recover_by_step(talks: Talks, calls: list[ToolCall]) -> None:
     """Fill results that carry no id: those at the end of a model call's input answer the calls made just before it."""
     if not talks.by_models:
         return
-    starts: dict[int, list[tuple[int, int]]] = {}
-    for at in range(len(talks)):
-        span = talks.span(at)
-        starts.setdefault(span.agent, []).append((span.start_ns, at))
     steps: dict[int, list[ToolCall]] = {}
     for call in calls:
-        own = starts.get(call.agent, [])
-        at = bisect_left(own, (call.start_ns, -1))
-        if call.span >= 0 and at < len(own):
-            steps.setdefault(own[at][1], []).append(call)
+        at = talks.next_of(call.agent, call.start_ns) if call.span >= 0 else None
+        if at is not None:
+            steps.setdefault(at, []).append(call)
     for at, made in steps.items():
         silent = [call for call in made if call.raw_result is None]
         parts = [part for part in _trailing_results(talks.heard(at)) if part.id is None] if silent else []

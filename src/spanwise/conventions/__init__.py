@@ -240,6 +240,12 @@ def agent(span: RawSpan, memo: Memo, dialect: int) -> AgentFields:
     return _filled(span, memo, first(span, memo), first, lambda c: c.agent)
 
 
+def agent_name(span: RawSpan, memo: Memo, dialect: int) -> str | None:
+    """The name of the agent whose span this is."""
+    reader = CONVENTIONS[dialect].agent_name
+    return (reader(span) if reader is not None else None) or agent(span, memo, dialect).name
+
+
 def retrieval(span: RawSpan, memo: Memo, dialect: int) -> RetrievalFields:
     """What a retrieval span says."""
     first = _RETRIEVAL[dialect]
@@ -265,6 +271,10 @@ def definitions(span: RawSpan, memo: Memo, dialect: int) -> tuple[ToolDefinition
     """The tools that a span says the model was offered."""
     if dialect == _LAST:
         return _genai.definitions(span, memo)
+    first = CONVENTIONS[dialect].definitions
+    found = first(span, memo) if first is not None and dialect >= 0 else None
+    if found is not None:
+        return found
     readers = (convention.definitions for convention in dialects(span))
     return next((found for read in readers if read and (found := read(span, memo)) is not None), None)
 

@@ -61,6 +61,8 @@ class Convention:
     Lets assembly see without decoding that every requested call has a span.
     """
     agent: Reader[AgentFields] | None = None
+    agent_name: Callable[[RawSpan], str | None] | None = None
+    """Only the name of an agent: question and answer are long. None, or none found: taken from `agent`."""
     retrieval: Reader[RetrievalFields] | None = None
     handoff: Reader[HandoffFields | None] | None = None
     definitions: Reader[tuple[ToolDefinition, ...] | None] | None = None

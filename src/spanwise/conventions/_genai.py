@@ -217,10 +217,14 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """Name of an agent span, with query and answer where its messages record them."""
-    get = span.attributes.get
-    name = get("gen_ai.agent.name") or get("gen_ai.workflow.name")
     found = messages(span, memo)
-    return AgentFields(text_of(name), first_user_text(found.input), last_answer_text(found.output))
+    return AgentFields(agent_name(span), first_user_text(found.input), last_answer_text(found.output))
+
+
+def agent_name(span: RawSpan) -> str | None:
+    """Name of an agent or workflow span."""
+    get = span.attributes.get
+    return text_of(get("gen_ai.agent.name") or get("gen_ai.workflow.name"))
 
 
 def first_user_text(sent: tuple[Message, ...] | None) -> str | None:
@@ -283,7 +287,10 @@ def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     """The tools that the model was offered."""
     recorded = span.attributes.get("gen_ai.tool.definitions")
-    found = None if recorded is None else definitions_of(recorded, memo)
+    if isinstance(recorded, str):
+        found = memo.tools(recorded, lambda: definitions_of(recorded, memo))
+    else:
+        found = None if recorded is None else definitions_of(recorded, memo)
     if found is None and span.events:
         for event in span.events:
             found = found or definitions_of(event.attributes.get("gen_ai.tool.definitions"), memo)
@@ -332,6 +339,7 @@ CONVENTION = Convention(
     requests=requests,
     answer_text=answer_text,
     agent=agent,
+    agent_name=agent_name,
     retrieval=retrieval,
     handoff=handoff,
     definitions=definitions,

@@ -50,8 +50,9 @@ def items(value: object) -> Sequence[object] | None:
 def messages_of(value: object, memo: Memo, *, depth: int = 4) -> tuple[Message, ...] | None:
     """The messages that a value holds: a list of them, one alone, JSON text of either; None where there are none."""
     decoded = memo.json(value)
-    if isinstance(decoded, Mapping):
-        decoded = _inside(cast("Fields", decoded))
+    fields = mapping_of(decoded)
+    if fields is not None:
+        decoded = _inside(fields)
     listed = items(decoded)
     if listed is None:
         return None
@@ -59,10 +60,11 @@ def messages_of(value: object, memo: Memo, *, depth: int = 4) -> tuple[Message, 
     for item in listed:
         item = memo.json(item)
         nested = items(item)
-        if nested is not None:  # LangChain batches: a list of conversations, of which one is run
+        fields = mapping_of(item)
+        if fields is not None:
+            out.append(message_of(fields, memo))
+        elif nested is not None:  # LangChain batches: a list of conversations, of which one is run
             out.extend((messages_of(nested, memo, depth=depth - 1) if depth > 0 else None) or ())
-        elif isinstance(item, Mapping):
-            out.append(message_of(cast("Fields", item), memo))
         elif isinstance(item, str) and item:
             out.append(Message("user", (Part("text", item),)))
     return tuple(out) or None
@@ -126,8 +128,9 @@ def _content_parts(fields: Fields, role: str, memo: Memo) -> Iterable[Part]:
     if isinstance(content, str):
         yield Part("text", content)
     for item in listed or ():
-        if isinstance(item, Mapping):
-            yield part_of(cast("Fields", item), memo)
+        block = mapping_of(item)
+        if block is not None:
+            yield part_of(block, memo)
         elif isinstance(item, str):
             yield Part("text", item)
 

@@ -24,6 +24,7 @@ LANGCHAIN = frozenset({"openinference.instrumentation.langchain", "@arizeai/open
 DSPY = "openinference.instrumentation.dspy"
 LLAMA_INDEX = "openinference.instrumentation.llama_index"
 GOOGLE_GENAI = "openinference.instrumentation.google_genai"
+_OWN_ANSWERS = frozenset({DSPY, GOOGLE_GENAI})
 _DIGITS = 9
 _DEPTH = 8
 _CONTENTS = frozenset({"content", "message.content"})
@@ -34,11 +35,10 @@ _RAN = re.compile(r"Error executing tool '([^']+)'")
 def entries(attributes: Attributes, prefix: str, memo: Memo) -> Iterator[tuple[int, str, object]]:
     """Index, rest of the key and value of each attribute below a prefix, or of each leaf of one structured value."""
     size = len(prefix)
-    for key, value in attributes.items():
-        if key.startswith(prefix):
-            at, _, rest = key[size:].partition(".")
-            if at.isdecimal() and len(at) <= _DIGITS:
-                yield int(at), rest, value
+    for key in [key for key in attributes if key.startswith(prefix)]:
+        at, _, rest = key[size:].partition(".")
+        if at.isdecimal() and len(at) <= _DIGITS:
+            yield int(at), rest, attributes[key]
     whole = attributes.get(prefix[:-1])
     if whole is not None:
         for at, item in enumerate(items(memo.json(whole)) or ()):
@@ -264,6 +264,34 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     if span.scope.name == GOOGLE_GENAI:
         return (*_automatic_calls(attributes, memo), *(got or ())) or None
     return _without_protocol(got) if got is not None and span.scope.name == DSPY else got
+
+
+_PLAIN_CALL = re.compile(r"0\.message\.tool_calls\.(\d{1,3})\.tool_call\.(function\.name|function\.arguments|id)")
+_SILENT = frozenset({"0.message.role", "0.message.content"})
+_FIRST_ROLE = f"{OUTPUT}0.message.role"
+_FIRST_TEXT = f"{OUTPUT}0.message.content"
+
+
+def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
+    """The tool calls that the model asked for, where its answer is written in the plainest way; None for any other."""
+    attributes = span.attributes
+    if span.scope.name in _OWN_ANSWERS or "gen_ai.output.messages" in attributes or not _trusts_flattened(span):
+        return None
+    size = len(OUTPUT)
+    leaves = [key[size:] for key in attributes if key.startswith(OUTPUT)]
+    if attributes.get(_FIRST_ROLE) != "assistant" or not isinstance(attributes.get(_FIRST_TEXT, ""), str):
+        return None
+    held: dict[int, dict[str, object]] = {}
+    for leaf in leaves:
+        if leaf in _SILENT:
+            continue
+        found = _PLAIN_CALL.fullmatch(leaf)
+        if found is None:
+            return None
+        at, name = found.groups()
+        held.setdefault(int(at), {})[name] = attributes[OUTPUT + leaf]
+    calls = [call for fields in _sorted(held) if (call := _call(fields, memo)) is not None]
+    return calls if len({call.id for call in calls}) == len(calls) else None
 
 
 def _automatic_calls(attributes: Attributes, memo: Memo) -> Iterator[Message]:

@@ -47,13 +47,20 @@ _DEPTH = 5
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """Name, question and answer of an agent's or a chain's span."""
-    attributes = span.attributes
+    name = agent_name(span)
     if span.name.endswith(LLAMA_STEP):
-        return AgentFields(_llama_agent(attributes))
-    name = _name(span) if _is_agent(attributes) else text_of(attributes.get("agent.name"))
+        return AgentFields(name)
     if _STEP.fullmatch(span.name):  # a step of smolagents: its output is what a tool returned
         return AgentFields(name)
     return AgentFields(name, _query(span, memo), _answer(span, memo) if span.status_code != STATUS_ERROR else None)
+
+
+def agent_name(span: RawSpan) -> str | None:
+    """Name of an agent's or a chain's span."""
+    attributes = span.attributes
+    if span.name.endswith(LLAMA_STEP):
+        return _llama_agent(attributes)
+    return _name(span) if _is_agent(attributes) else text_of(attributes.get("agent.name"))
 
 
 def _is_agent(attributes: Attributes) -> bool:

@@ -8,15 +8,15 @@ there, and some call a span what it is not; both is set right here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definition_of, definitions_of, items
 from spanwise.conventions._openinference_envelopes import held_messages, recorded
-from spanwise.conventions._openinference_messages import GOOGLE_GENAI, LANGCHAIN, entries, messages, output
+from spanwise.conventions._openinference_messages import GOOGLE_GENAI, LANGCHAIN, entries, messages, output, requests
 from spanwise.conventions._openinference_retrieval import retrieval
-from spanwise.conventions._openinference_runs import INSTRUCTOR, LLAMA_STEP, agent
+from spanwise.conventions._openinference_runs import INSTRUCTOR, LLAMA_STEP, agent, agent_name
 from spanwise.conventions._openinference_tools import given, outcome
 from spanwise.conventions._payloads import invoked
 from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, text_of
@@ -64,6 +64,7 @@ NOT_AGENTS = ("OutputParser", ".before_agent", ".after_agent")
 PROMPT_DETAILS = "llm.token_count.prompt_details"
 FIRST_DOCUMENT = "retrieval.documents.0.document.content"
 MANAGED = "smolagents.managed_agents."
+TOOLS = "llm.tools."
 TOOL_NAMES = ("smolagents.tools_names", "agno.tools", "agent.tools")
 
 
@@ -289,17 +290,27 @@ def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     """The tools that the model was offered; on an agent's or a crew's own span only their names."""
     attributes = span.attributes
+    if not any(key.startswith(_OFFERS) for key in attributes):
+        return None
     listed = items(memo.json(attributes.get("llm.tools")))
     if listed is not None:
         held = [mapping_of(item) or {} for item in listed]
         return _whole([_definition(mapping_of(item.get("tool")) or {"json_schema": item}, memo) for item in held])
-    found: dict[int, dict[str, object]] = {}
-    for at, rest, value in entries(attributes, "llm.tools.", memo):
-        found.setdefault(at, {})[rest.removeprefix("tool.")] = value
-    if found:
-        return _whole([_definition(found[at], memo) for at in sorted(found)])
+    leaves = tuple((at, rest, value) for at, rest, value in entries(attributes, TOOLS, memo) if type(value) is str)
+    if leaves:
+        return memo.tools(leaves, lambda: _flattened(leaves, memo))
     parameters = mapping_of(memo.json(attributes.get("llm.invocation_parameters"))) or {}
     return definitions_of(parameters.get("tools"), memo) or _named_tools(attributes, memo)
+
+
+_OFFERS = ("llm.tools", "llm.invocation_parameters", MANAGED, *TOOL_NAMES, "crew_agents", "crew_tasks")
+
+
+def _flattened(leaves: Iterable[tuple[int, str, str]], memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    found: dict[int, dict[str, object]] = {}
+    for at, rest, value in leaves:
+        found.setdefault(at, {})[rest.removeprefix("tool.")] = value
+    return _whole([_definition(found[at], memo) for at in sorted(found)])
 
 
 def _whole(read: list[ToolDefinition | None]) -> tuple[ToolDefinition, ...] | None:
@@ -365,7 +376,9 @@ CONVENTION = Convention(
     llm=llm,
     messages=messages,
     output=output,
+    requests=requests,
     agent=agent,
+    agent_name=agent_name,
     retrieval=retrieval,
     handoff=handoff,
     definitions=definitions,

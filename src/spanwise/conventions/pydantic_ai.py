@@ -116,13 +116,17 @@ def _told(events: object, memo: Memo) -> Iterator[tuple[object, Message]]:
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """Name, question and answer of an agent's run."""
     get = span.attributes.get
-    name = first_text(span.attributes, "gen_ai.agent.name", "agent_name")
     told = get("all_messages_events")
     if told is None:
         history = messages_of(get("pydantic_ai.all_messages"), memo) or ()
     else:
         history = tuple(message for _, message in _told(told, memo))
-    return AgentFields(name, _question(span, history), _answer(get("final_result"), memo))
+    return AgentFields(agent_name(span), _question(span, history), _answer(get("final_result"), memo))
+
+
+def agent_name(span: RawSpan) -> str | None:
+    """Name of an agent's run."""
+    return first_text(span.attributes, "gen_ai.agent.name", "agent_name")
 
 
 def _answer(final: object, memo: Memo) -> str | None:
@@ -193,6 +197,7 @@ CONVENTION = Convention(
     requests=_genai.requests,
     answer_text=_genai.answer_text,
     agent=agent,
+    agent_name=agent_name,
     definitions=definitions,
     error=error,
     content_switch="Set include_content=True in InstrumentationSettings.",

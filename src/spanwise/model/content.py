@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Literal, TypeAlias, cast
 
 import msgspec
@@ -166,9 +166,10 @@ def _printed(text: str) -> object:
 class Memo:
     """JSON text decoded once per trace. One text is often recorded on several spans."""
 
-    __slots__ = ("_canonical", "_json")
+    __slots__ = ("_canonical", "_json", "_tools")
 
     def __init__(self) -> None:
+        self._tools: dict[object, tuple[ToolDefinition, ...] | None] = {}
         self._json: dict[str, object] = {}
         self._canonical: dict[str, bytes] = {}
 
@@ -191,6 +192,15 @@ class Memo:
                 decoded = _printed(value) if value.startswith(_PRINTED) and len(value) <= _PRINTED_LIMIT else value
         self._json[value] = decoded
         return decoded
+
+    def tools(
+        self, recorded: Hashable, read: Callable[[], tuple[ToolDefinition, ...] | None]
+    ) -> tuple[ToolDefinition, ...] | None:
+        """The tool definitions that `read` takes from what was recorded; every model call records them anew."""
+        found = self._tools.get(recorded, self)
+        if isinstance(found, Memo):
+            found = self._tools[recorded] = read()
+        return found
 
     def canonical(self, value: object) -> bytes:
         """The canonical bytes of a value, or of the value that JSON text holds."""
