@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import cast
 
 from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of, plain
@@ -266,10 +267,12 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     return _without_protocol(got) if got is not None and span.scope.name == DSPY else got
 
 
-_PLAIN_CALL = re.compile(r"0\.message\.tool_calls\.(\d{1,3})\.tool_call\.(function\.name|function\.arguments|id)")
-_SILENT = frozenset({"0.message.role", "0.message.content"})
+_PLAIN_CALL = re.compile(
+    re.escape(f"{OUTPUT}0.message.tool_calls.") + r"(\d{1,3})\.tool_call\.(function\.name|function\.arguments|id)"
+)
 _FIRST_ROLE = f"{OUTPUT}0.message.role"
 _FIRST_TEXT = f"{OUTPUT}0.message.content"
+_PLAIN_LEAVES = frozenset({_FIRST_ROLE, _FIRST_TEXT})
 
 
 def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
@@ -277,21 +280,24 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
     attributes = span.attributes
     if span.scope.name in _OWN_ANSWERS or "gen_ai.output.messages" in attributes or not _trusts_flattened(span):
         return None
-    size = len(OUTPUT)
-    leaves = [key[size:] for key in attributes if key.startswith(OUTPUT)]
     if attributes.get(_FIRST_ROLE) != "assistant" or not isinstance(attributes.get(_FIRST_TEXT, ""), str):
         return None
     held: dict[int, dict[str, object]] = {}
-    for leaf in leaves:
-        if leaf in _SILENT:
-            continue
-        found = _PLAIN_CALL.fullmatch(leaf)
-        if found is None:
-            return None
-        at, name = found.groups()
-        held.setdefault(int(at), {})[name] = attributes[OUTPUT + leaf]
+    for key in attributes:
+        if key.startswith(OUTPUT) and key not in _PLAIN_LEAVES:
+            at, name = _plain_leaf(key)
+            if at < 0:
+                return None
+            held.setdefault(at, {})[name] = attributes[key]
     calls = [call for fields in _sorted(held) if (call := _call(fields, memo)) is not None]
     return calls if len({call.id for call in calls}) == len(calls) else None
+
+
+@lru_cache(maxsize=1024)
+def _plain_leaf(key: str) -> tuple[int, str]:
+    """Which call of the first message a leaf belongs to, and what it is of it; -1 for any other leaf."""
+    found = _PLAIN_CALL.fullmatch(key)
+    return (int(found.group(1)), found.group(2)) if found is not None else (-1, "")
 
 
 def _automatic_calls(attributes: Attributes, memo: Memo) -> Iterator[Message]:
