@@ -286,3 +286,23 @@ def test_google_automatic_calls() -> None:
     assert (call(None, "add", {"a": 1}), answer) == read(scope="google_genai", **attributes).output
     assert (answer,) == read(scope="google_genai", output__value="hello").output
     assert None is read(scope="google_genai").output
+
+
+def test_google_genai_says_something_between_its_calls() -> None:
+    """In the history of automatic calls words may stand beside a call, and a result names the call before it."""
+    history = [
+        {"role": "user", "parts": [{"text": "1 + 1?"}]},
+        {
+            "role": "model",
+            "parts": [{"text": "adding"}, {"function_call": {"name": "add", "args": {"a": 1}, "id": "x"}}],
+        },
+        {"role": "user", "parts": [{"function_response": {"name": "add", "response": {"result": 2}}}]},
+    ]
+    found = read(
+        scope="google_genai",
+        input__value=json.dumps({"contents": ["1 + 1?"]}),
+        output__value=json.dumps({"automatic_function_calling_history": history}),
+    ).output
+    assert found is not None
+    parts = [(part.type, part.text, part.id) for message in found for part in message.parts]
+    assert [("text", "adding", None), ("tool_call", "", "x"), ("tool_result", "", "x")] == parts[:3]

@@ -87,6 +87,16 @@ def test_agents() -> None:
     assert AgentFields(None, "add one") == openlit.agent(made(scope=openlit.GRAPH, attributes=attributes), Memo())
 
 
+def test_agents_with_messages() -> None:
+    """A question in messages of GenAI's own comes before what the workflow was called with."""
+    attributes = {
+        OPERATION: "invoke_agent",
+        "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": "add two"}]}]),
+        "gen_ai.workflow.input": json.dumps({"messages": [{"role": "user", "content": "add one"}]}),
+    }
+    assert AgentFields(None, "add two") == openlit.agent(made(scope=LANGCHAIN, attributes=attributes), Memo())
+
+
 KEYS = (
     OPERATION, "gen_ai.tool.name", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.usage.cost",
     "gen_ai.workflow.input", "gen_ai.agent.name",

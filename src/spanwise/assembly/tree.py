@@ -193,10 +193,9 @@ def _untangle(spans: list[Span], adopted: Mapping[int, int], repairs: list[str])
             queue.append(first)
         while queue:
             at = queue.pop()
-            if not done[at]:
-                done[at] = 1
-                _inherit(spans, at, adopted, run_roots)
-                queue.extend(child for child in children[at] if not done[child])
+            done[at] = 1
+            _inherit(spans, at, adopted, run_roots)
+            queue.extend(child for child in children[at] if not done[child])
     if cut:
         repairs.append(f"cycles of parents, each cut at its earliest span: {cut}")
     return [span.index for span in spans if span.parent < 0], sorted(run_roots)

@@ -159,7 +159,7 @@ def _fill(fields: T, more: T) -> bool:
 
 
 def _filled(
-    span: RawSpan, memo: Memo, fields: T, first: Reader[T], pick: Callable[[Convention], Reader[T] | None]
+    span: RawSpan, memo: Memo, fields: T, first: Reader[T] | None, pick: Callable[[Convention], Reader[T] | None]
 ) -> T:
     """The fields, what the first dialect left open read by the next ones."""
     for convention in dialects(span):
@@ -254,11 +254,7 @@ def retrieval(span: RawSpan, memo: Memo, dialect: int) -> RetrievalFields:
 
 def context(span: RawSpan, memo: Memo) -> ContextFields:
     """Whose request a span served."""
-    return _filled(span, memo, ContextFields(), _no_context, lambda c: c.context)
-
-
-def _no_context(span: RawSpan, memo: Memo) -> ContextFields:
-    return ContextFields()
+    return _filled(span, memo, ContextFields(), None, lambda c: c.context)
 
 
 def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
