@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Literal, TypeAlias, cast
 
 from spanwise.assembly.tree import build_trace, fullness
@@ -121,7 +122,7 @@ class _Entry:
         self.key = key
         self.spans: dict[Key, RawSpan] = {}
         self.events: list[LogEvent] = []
-        self.seen_events: set[str] = set()
+        self.seen_events: set[bytes] = set()
         self.bytes = 0
         self.touched_ns = now_ns
         self.disagreeing: set[Key] = set()
@@ -209,11 +210,11 @@ class Assembler:
         return True
 
     def _hold_event(self, entry: _Entry, record: LogEvent) -> bool:
-        text = shown(record)
-        if text in entry.seen_events:
+        digest = blake2b(shown(record).encode(errors="replace"), digest_size=16).digest()
+        if digest in entry.seen_events:
             self.stats.doubled += 1
             return False
-        entry.seen_events.add(text)
+        entry.seen_events.add(digest)
         entry.events.append(record)
         self._spans += 1
         return True
