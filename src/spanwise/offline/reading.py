@@ -3,7 +3,8 @@
 How memory is bounded
     All inputs are one stream of records, since a trace may be spread over files, and its log events lie in files of
     their own. Up to `SMALL` bytes of input everything is held until the end, so that every run is whole and given once.
-    Above that a trace is handed out when no record of it came for `IDLE` records, so memory follows what is in flight.
+    Above that a trace is handed out `ENDED` records after its root, which most exporters write last, or when no record
+    of it came for `IDLE` records, so memory follows what is in flight.
     Where a record still comes later, its trace is read again from the start, alone and whole, and its runs are given
     again under the next revision; a stream that cannot be read twice (standard input) reports such records as errors.
 """
@@ -11,7 +12,7 @@ How memory is bounded
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -28,6 +29,7 @@ from spanwise.run import THRESHOLDS, evaluate
 
 SMALL = 64 * 1024 * 1024
 IDLE = 100_000
+ENDED = 10_000
 _TOMBSTONES = 1_000_000
 STDIN = "-"
 
@@ -56,6 +58,7 @@ class Reading:
     """What is worth knowing and no error: files passed over, log events without spans."""
     small_bytes: int = SMALL
     idle_records: int = IDLE
+    ended_records: int = ENDED
 
     def traces_of(self) -> Iterator[Trace]:
         """Every trace in the inputs, in the order in which their first records stand there."""
@@ -65,11 +68,15 @@ class Reading:
         if self.stitched:
             yield from self._stitched(listed, total)
             return
-        assembler = Assembler(
-            AssemblySettings(
-                unit=self.unit, idle_ns=self.idle_records if streamed else None, max_tombstones=_TOMBSTONES
+        settings = AssemblySettings(unit=self.unit, max_tombstones=_TOMBSTONES)
+        if streamed:
+            settings = replace(
+                settings,
+                finish="top_root",
+                grace_ns=min(self.ended_records, self.idle_records),
+                idle_ns=self.idle_records,
             )
-        )
+        assembler = Assembler(settings)
         names: dict[Key, str] = {}
         for record, name in self._records(listed, total):
             names.setdefault(record.trace_id, name)
@@ -139,8 +146,8 @@ class Reading:
         if STDIN in listed:
             self._failed(
                 SourceError(
-                    f"{assembler.stats.late} records came more than {self.idle_records} records after the rest of their"
-                    " trace and are not in its scores; save the input to a file, which can be read twice",
+                    f"{assembler.stats.late} records came long after the rest of their trace and are not in its scores;"
+                    " save the input to a file, which can be read twice",
                     source="standard input",
                 )
             )
