@@ -1,4 +1,4 @@
-"""Excerpts that fit on a line."""
+"""Excerpts that fit on a line, and the words of a text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.text import excerpt
+from spanwise.text import excerpt, words
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,29 @@ def test_never_too_long(text: str, limit: int) -> None:
     assert len(shown) <= limit
     assert len(shown.splitlines()) <= 1
     assert shown == " ".join(text.split()) or shown.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("?! ...", []),
+        ("Refund-policy, v2.1", ["refund", "policy", "v2", "1"]),
+        ("user_id don't", ["user", "id", "don", "t"]),
+        ("Straße ÄRGER Ἀθῆναι", ["strasse", "ärger", "ἀθῆναι"]),
+        ("cafe\u0301 ﬁne", ["café", "fine"]),
+        ("東京タワー is tall", ["東", "京", "タ", "ワ", "ー", "is", "tall"]),
+        ("서울 날씨", ["서울", "날씨"]),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    """Words are compared in lower case, composed, divided by all that is no letter or digit; signs stand alone."""
+    assert expected == words(text)
+
+
+@given(st.text())
+def test_words_of_any_text(text: str) -> None:
+    """Whatever the text, its words hold no space and no stroke, and are found again in themselves."""
+    found = words(text)
+    assert all(word and not any(sign.isspace() or sign == "_" for sign in word) for word in found)
+    assert words(" ".join(found)) == found

@@ -1,10 +1,29 @@
-"""Text for people: excerpts that fit on a line."""
+"""Text for people, and text taken apart: excerpts that fit on a line, and the words of a text."""
 
 from __future__ import annotations
+
+import re
+import unicodedata
 
 import msgspec
 
 _QUOTE = 160
+# Chinese and Japanese put no space between words: there each sign stands for itself.
+_SIGNS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+_WORD = re.compile(rf"[{_SIGNS}]|[^\W_{_SIGNS}]+")
+
+
+def words(text: str) -> list[str]:
+    """The words and numbers of a text in their order, in lower case; whatever is neither letter nor digit divides them.
+
+    >>> words("Refund-policy, Strasse 12: user_id")
+    ['refund', 'policy', 'strasse', '12', 'user', 'id']
+    """
+    if text.isascii():
+        return text.translate(_ASCII).split()
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _WORD.findall(unicodedata.normalize("NFKC", folded))  # folding may take a sign apart again
 
 
 def excerpt(value: object, *, limit: int = _QUOTE) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from spanwise.model.calls import Missing
+from spanwise.model.raw import RawEvent, Scope
 from spanwise.model.trace import Run
 from tests.making import agent, asks, chat, returns, run_of, says, span, tool, user
 
@@ -73,14 +74,41 @@ def test_no_answer_of_a_failed_run() -> None:
     """A run that ended in a failure has no answer to miss."""
     broken = agent(1, **{"gen_ai.input.messages": json.dumps([user("Q")])})
     broken.status_code = 2
-    assert "answer" not in fields(run_of(broken, chat(2, parent=1, tokens=(1, 1))))
+    silent = chat(2, parent=1, got=[says("")], tokens=(1, 1))
+    assert "answer" not in fields(run_of(broken, silent))
     broken.status_code = 1
-    assert ["answer"] == fields(run_of(broken, chat(2, parent=1, tokens=(1, 1))))
+    assert ["answer"] == fields(run_of(broken, silent))
 
 
 def test_no_root_to_fail() -> None:
     """A trace without an agent may miss its answer."""
-    assert ["query", "answer"] == fields(run_of(chat(1, parent=None, tokens=(1, 1))))
+    assert ["query", "answer"] == fields(run_of(chat(1, parent=None, got=[says("")], tokens=(1, 1))))
+
+
+def test_calls_that_nobody_could_see() -> None:
+    """No tool call among model calls whose answers are not recorded says nothing; a failed one asked for none."""
+    spans = [agent(1, **WHOLE), chat(2, parent=1, got=[says("A")], tokens=(1, 1)), chat(3, parent=1, tokens=(1, 1))]
+    run = run_of(*spans)
+    assert ["No tool call is recorded; what the models answered is not, they may have asked for some."] == [
+        item.why for item in run.missing
+    ]
+    assert "tool_calls" == run.missing[0].field
+    assert GENAI in run.missing[0].switch
+    assert () == run_of(*spans, tool(4, parent=1, arguments={}, result="r")).missing
+    spans[2].status_code = 2
+    assert () == run_of(*spans).missing
+
+
+def test_model_calls_that_an_agent_holds() -> None:
+    """Model calls without spans of their own are told by the answer of the run."""
+    said = {"gen_ai.output.messages": json.dumps([says("A")])}
+    details = RawEvent("gen_ai.client.inference.operation.details", 3, {"gen_ai.usage.input_tokens": 5})
+    for attributes, expected in (({}, True), (said, False)):
+        more = {"gen_ai.operation.name": "generate_content", "gen_ai.request.model": "m", **attributes}
+        scope = Scope("gcp.vertex.agent", "2", {})
+        run = run_of(span(1, name="invoke_agent helper", attributes=more, events=[details], scope=scope))
+        assert 1 == len(run.llm_calls)
+        assert expected == ("tool_calls" in fields(run))
 
 
 def test_model_calls_and_tokens() -> None:
@@ -103,7 +131,7 @@ def test_model_calls_and_tokens() -> None:
 def test_documents() -> None:
     """A retrieval whose documents are not recorded is named."""
     bare = span(3, parent=1, attributes={"gen_ai.operation.name": "retrieval"})
-    assert ["documents"] == fields(run_of(agent(1, **WHOLE), chat(2, parent=1, tokens=(1, 1)), bare))
+    assert ["documents"] == fields(run_of(agent(1, **WHOLE), chat(2, parent=1, got=[says("A")], tokens=(1, 1)), bare))
 
 
 def test_a_dialect_without_a_switch() -> None:

@@ -300,6 +300,12 @@ def test_switches_of_their_own() -> None:
     assert generic.startswith("Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=")
 
 
+@pytest.mark.parametrize(("seconds", "ms"), [(0.5, 500.0), ("0.5", 500.0), (0, 0.0), (-1, None), (True, None)])
+def test_time_to_first_chunk(seconds: object, ms: float | None) -> None:
+    """Recorded seconds are read as milliseconds; what is no length of time is not read."""
+    assert ms == _genai.llm(of({"gen_ai.response.time_to_first_chunk": seconds}), Memo()).ttft_ms
+
+
 KEYS = [
     "gen_ai.operation.name", "gen_ai.tool.name", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result",
     "gen_ai.tool.call.id", "gen_ai.tool.definitions", "gen_ai.input.messages", "gen_ai.output.messages",

@@ -205,6 +205,24 @@ def test_cost(details: object, cost: float | None) -> None:
     assert cost == langfuse.llm(observation("generation", cost_details=details), Memo()).cost_usd
 
 
+@pytest.mark.parametrize(
+    ("moment", "waited"),
+    [
+        ('"2026-01-31T12:00:00.250000Z"', 250.0),
+        ("2026-01-31T12:00:00.250+00:00", 250.0),
+        ("2026-01-31T12:00:00.25", 250.0),
+        ("2026-01-31T11:59:59Z", None),
+        ("soon", None),
+        (3, None),
+    ],
+)
+def test_time_to_first_token(moment: object, waited: float | None) -> None:
+    """When the answer began, in quotes or without, tells how long it took to begin; not before the call."""
+    one = made(attributes={"langfuse.observation.completion_start_time": moment})
+    one.start_ns = 1_769_860_800_000_000_000
+    assert waited == langfuse.llm(one, Memo()).ttft_ms
+
+
 def test_messages_of_langchain() -> None:
     """The tools that the handler puts among the messages are no messages, but what the model was offered."""
     span = named("ChatOpenAI")

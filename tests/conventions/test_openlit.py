@@ -108,3 +108,10 @@ WORDS = ("execute_tool", "invoke_agent", "messages", "content", "content='x' too
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
     assert read_all(openlit.CONVENTION, span) == 3
+
+
+def test_time_to_first_token() -> None:
+    """OpenLIT counts seconds; the name of the conventions goes before its own."""
+    key = "gen_ai.server.time_to_first_token"
+    waits: tuple[dict[str, object], ...] = ({key: 0.25}, {}, {key: 0.25, "gen_ai.response.time_to_first_chunk": 0.5})
+    assert [250.0, None, 500.0] == [openlit.llm(made(attributes=wait), Memo()).ttft_ms for wait in waits]

@@ -34,6 +34,18 @@ def named(name: str, recording: str = "strands__builtin", *, at: int = 0) -> Raw
     return [span for span in recorded(recording) if span.name == name][at]
 
 
+def test_time_to_first_token() -> None:
+    """Strands counts whole milliseconds under the name that others use for seconds; 0 is no time, and not read."""
+    key = "gen_ai.server.time_to_first_token"
+    waits: tuple[dict[str, object], ...] = (
+        {key: 29}, {key: 0}, {}, {key: 29, "gen_ai.response.time_to_first_chunk": 0.03}
+    )  # fmt: skip
+    assert [29, None, None, 30.0] == [strands.llm(made(attributes=wait), Memo()).ttft_ms for wait in waits]
+    assert [389, 29, 28, 28, 29] == [
+        strands.llm(span, Memo()).ttft_ms for span in recorded("strands__builtin") if span.name == "chat"
+    ]
+
+
 def test_kinds() -> None:
     """Operations tell the kind; memory is searched or kept; the first releases tell it by name."""
     kinds = {
@@ -258,4 +270,4 @@ WORDS = (
 )
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
-    assert read_all(strands.CONVENTION, span) == 6
+    assert read_all(strands.CONVENTION, span) == 7

@@ -11,6 +11,6 @@ def test_ids_of_scores() -> None:
     """A score's id hangs on trace, run and name alone: neither on its value nor on the revision."""
     run = run_of(agent(1))
     first = RunResult(run=run, scores=())
-    again = RunResult(run=run, scores=(), revision=2, source="elsewhere")
+    again = RunResult(run=run, scores=(), revision=2, source="elsewhere", query_type="news")
     low, high = Score(name="x", value=0.0), Score(name="x", value=1.0, revision=2)
     assert score_id(trace_id=TRACE, run_id=span_id(1), name="x") == first.id_of(low) == again.id_of(high)

@@ -77,7 +77,7 @@ def _merged(run: Run, group: Sequence[Span]) -> LLMFields:
     """What the spans of one call say, each thing from the innermost that says it."""
     said = [conventions.llm(span.raw, run.trace.memo, span.dialect) for span in reversed(group)]
     counted = next((one for one in said if one.input_tokens is not None or one.output_tokens is not None), said[0])
-    for name in ("model", "provider", "cost_usd"):
+    for name in ("model", "provider", "cost_usd", "ttft_ms"):
         if getattr(counted, name) is None:
             setattr(counted, name, next((getattr(one, name) for one in said if getattr(one, name) is not None), None))
     return counted

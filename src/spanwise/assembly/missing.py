@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from spanwise import conventions
 from spanwise.model.calls import Missing
+from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
 _NO_DIALECT = (
@@ -22,10 +25,8 @@ def missing(run: Run) -> tuple[Missing, ...]:
     if all(span.kind == "other" for span in run.spans):
         lacks("spans", _NO_DIALECT, "Instrument the framework (`spanwise doctor` lists how).")
         return tuple(out)
-    if run.query is None:
-        lacks("query", "No span records what the user asked.")
-    if run.answer is None and not _ended_in_failure(run):
-        lacks("answer", "No span records the final answer.")
+    for field, why in _unsaid(run):
+        lacks(field, why)
     work = [call for call in run.tool_calls if not call.control]
     bare = [call.name for call in work if call.arguments_state != "present"]
     if bare:
@@ -35,6 +36,8 @@ def missing(run: Run) -> tuple[Missing, ...]:
         lacks("results", f"Results are not recorded for {_count(silent)}.")
     if not run.llm_calls:
         lacks("llm_calls", "No model call left a span.", "Instrument the model client as well as the agent framework.")
+    elif not run.tool_calls and not _answers_recorded(run):
+        lacks("tool_calls", "No tool call is recorded; what the models answered is not, they may have asked for some.")
     if run.tokens is None:
         lacks(
             "tokens",
@@ -44,6 +47,28 @@ def missing(run: Run) -> tuple[Missing, ...]:
     if any(item.documents is None for item in run.retrievals):
         lacks("documents", "Retrieved documents are not recorded.")
     return tuple(out)
+
+
+def _unsaid(run: Run) -> Iterator[tuple[str, str]]:
+    if run.query is None:
+        yield "query", "No span records what the user asked."
+    if run.answer is None and not _ended_in_failure(run):
+        yield "answer", "No span records the final answer."
+
+
+def _answers_recorded(run: Run) -> bool:
+    """Every model call that succeeded tells its answer, so that a request for a tool would have been seen."""
+    if not run.llm_groups:
+        return run.answer is not None
+    return all(_tells_answer(run, group) for group in run.llm_groups)
+
+
+def _tells_answer(run: Run, group: Sequence[Span]) -> bool:
+    memo, facts = run.trace.memo, run.trace.facts
+    return any(
+        facts.status(span) in {"error", "timeout"} or conventions.requests(span.raw, memo, span.dialect) is not None
+        for span in group
+    )
 
 
 def _count(names: list[str]) -> str:

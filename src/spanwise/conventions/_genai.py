@@ -127,6 +127,7 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
         written if type(written) is int and written >= 0 else int_of(written),
         thought if type(thought) is int and thought >= 0 else int_of(thought),
         cost if type(cost) is float and 0.0 <= cost < math.inf else cost_of(cost),
+        ttft_ms=ms_of(get("gen_ai.response.time_to_first_chunk")),
     )
 
 
@@ -147,6 +148,12 @@ def cost_of(value: object) -> float | None:
     """An amount of dollars: a finite number that is not negative."""
     number = number_of(value)
     return number if number is not None and number >= 0 else None
+
+
+def ms_of(seconds: object) -> float | None:
+    """A recorded number of seconds, not negative, in milliseconds."""
+    number = None if seconds is None else number_of(seconds)
+    return number * 1000.0 if number is not None and number >= 0 else None
 
 
 def _first(get: Callable[[str], object], keys: tuple[str, ...]) -> object:

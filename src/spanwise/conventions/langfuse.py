@@ -8,6 +8,7 @@ into kinds that exclude each other (`input` is what was not cached), unless a pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 from spanwise.conventions import _genai
@@ -45,6 +46,7 @@ _KINDS: Mapping[str, Kind] = {
     "event": "other",
 }
 _OBSERVATION = "langfuse.observation."
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _METADATA = "langfuse.observation.metadata."
 _TRACE_METADATA = "langfuse.trace.metadata."
 _PLUMBING = (".before_agent", ".after_agent", "OutputParser")
@@ -105,7 +107,20 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     said.model = text_of(attributes.get("langfuse.observation.model.name"))
     said.provider = text_of(memo.json(attributes.get(f"{_METADATA}ls_provider")))
     said.cost_usd = _cost(mapping_of(memo.json(attributes.get("langfuse.observation.cost_details"))))
+    begun = attributes.get("langfuse.observation.completion_start_time")
+    said.ttft_ms = _ms_until(begun, span.start_ns) if isinstance(begun, str) else None
     return said
+
+
+def _ms_until(moment: str, start_ns: int) -> float | None:
+    """Milliseconds from a start to a moment in ISO 8601, which Langfuse's SDK puts in quotes."""
+    try:
+        at = datetime.fromisoformat(moment.strip('"'))
+    except ValueError:
+        return None
+    since = (at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH
+    waited_ns = since // timedelta(microseconds=1) * 1000 - start_ns
+    return waited_ns / 1e6 if waited_ns >= 0 else None
 
 
 def _provider_usage(usage: Fields) -> LLMFields:

@@ -42,6 +42,8 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     said = _genai.llm(span, memo)
     said.cost_usd = said.cost_usd or None
     said.whole = number_of(span.attributes.get("gen_ai.usage.cost")) == 0
+    if said.ttft_ms is None:
+        said.ttft_ms = _genai.ms_of(span.attributes.get("gen_ai.server.time_to_first_token"))
     return said
 
 

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definition_of, definitions_of, items, messages_of, plain
-from spanwise.conventions._values import first_number, first_text, mapping_of, text_of
+from spanwise.conventions._values import first_number, first_text, mapping_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
     Document,
+    LLMFields,
     Memo,
     Message,
     Messages,
@@ -87,6 +88,15 @@ def unwrapped(result: object, memo: Memo) -> object:
         return result
     only = mapping_of(blocks[0]) if len(blocks) == 1 else None
     return only["json"] if only is not None and set(only) == {"json"} else plain(blocks, memo)
+
+
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
+    """Usage as GenAI's attributes tell it; Strands counts the time to the first token in whole milliseconds."""
+    said = _genai.llm(span, memo)
+    if said.ttft_ms is None:
+        waited = number_of(span.attributes.get("gen_ai.server.time_to_first_token"))
+        said.ttft_ms = waited if waited is not None and waited > 0 else None  # 0 stands for a model that does not say
+    return said
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
@@ -160,6 +170,7 @@ CONVENTION = Convention(
     scopes=("strands.telemetry.tracer", "strands-agents"),
     kind=kind,
     tool=tool,
+    llm=llm,
     messages=messages,
     output=output,
     agent=agent,

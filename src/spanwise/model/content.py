@@ -73,6 +73,8 @@ class LLMFields(msgspec.Struct, gc=False):
     cost_usd: float | None = None
     whole: bool = False
     """What is None here is not known: what other dialects find on the span is not about this call alone."""
+    ttft_ms: float | None = None
+    """The time to the first token or chunk of a streamed answer."""
 
 
 class ModelCall(msgspec.Struct, gc=False):

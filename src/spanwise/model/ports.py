@@ -22,9 +22,17 @@ class Evaluator(Protocol):
 
 @runtime_checkable
 class SteppedEvaluator(Protocol):
-    """An evaluator that reads much text, and yields between steps so that a live worker can let the app run."""
+    """An evaluator that works in steps, so that a live worker can let the app run between them, or stop it.
 
-    def steps(self, run: Run, /) -> Iterator[Score | None]: ...
+    Each None ends a step. Whatever else is yielded is a Score or several, in the order in which they are shown; the end
+    of the iterator is the end of the evaluation. One that is stopped is closed where it stands, and gives no score:
+    what it needs to tidy up belongs into a `finally`. Of an evaluator that has both steps and a call, the steps count.
+    """
+
+    def steps(self, run: Run, /) -> Iterator[Score | Sequence[Score] | None]: ...
+
+
+AnyEvaluator: TypeAlias = Evaluator | SteppedEvaluator
 
 
 class Sink(Protocol):

@@ -24,8 +24,11 @@ from spanwise.model.calls import (
     Who,
 )
 from spanwise.model.content import Memo, ToolDefinition
+from spanwise.model.effects import has_effect
+from spanwise.model.episodes import Episode, episodes_of
 from spanwise.model.lazy import lazy
 from spanwise.model.raw import hex_trace_id
+from spanwise.model.repeats import Asked, Repeats, asked_of, near_repeats_of, repeats_of
 from spanwise.model.span import LLM_KINDS, TIMES, Span, SpanError, SpanStatus
 
 
@@ -243,6 +246,37 @@ class Run:
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The logical tool calls, by start, control tools among them."""
         return self.trace.facts.tool_calls(self)
+
+    @lazy
+    def work(self) -> Sequence[ToolCall]:
+        """The calls that evaluators judge: no control tools, none that never ran."""
+        return [call for call in self.tool_calls if not call.control and call.status != "not_run"]
+
+    @lazy
+    def acting(self) -> frozenset[str]:
+        """The names of the called tools that change something: by their definitions, else by their names."""
+        hints = {tool.name: tool.hints for tool in self.tool_definitions or ()}
+        return frozenset(name for name in {call.name for call in self.work} if has_effect(name, hints.get(name)))
+
+    @lazy
+    def asked(self) -> Asked:
+        """What each of those calls asked for."""
+        return asked_of(self.work)
+
+    @lazy
+    def repeats(self) -> Repeats:
+        """Which of the calls repeat an earlier one."""
+        return repeats_of(self.work, self.asked, lambda: self.acting)
+
+    @lazy
+    def near_repeats(self) -> tuple[tuple[ToolCall, ToolCall], ...]:
+        """Which of the calls ask nearly the same as an earlier one, each with it."""
+        return near_repeats_of(self.work, self.asked, self.repeats, lambda: self.acting)
+
+    @lazy
+    def episodes(self) -> tuple[Episode, ...]:
+        """Failures of tools, each with its retries."""
+        return episodes_of(self.work, in_turn=not self.llm_groups)
 
     @lazy
     def llm_calls(self) -> tuple[LLMCall, ...]:

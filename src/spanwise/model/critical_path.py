@@ -1,0 +1,156 @@
+"""What a run's time went by on: the path of spans that determined its end, and the gaps in which nothing ran.
+
+The path is walked from the run's end backwards. At each point, and within each span on the path, the child that ended
+last of those that began before the point is on the path, up to the point; the walk goes on within it and then from its
+start. So every instant of the run belongs to exactly one span, the deepest on the path. Of branches side by side only
+the one that determines the end counts, and a span's own time on the path is time in which none of its children was
+open. A child is clipped to its parent. A span that never ended lasts as long as what is known below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
+
+from spanwise.model.span import LLM_KINDS, RUN_KINDS, Span
+from spanwise.model.trace import Run
+
+_END = attrgetter("raw.end_ns")
+_LAST_SEEN = attrgetter("end_ns")
+
+
+class Segment(NamedTuple):
+    """A stretch of a run's time and the span that it belongs to: an index into the trace's spans, -1 for the run."""
+
+    span: int
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Time in which nothing ran: the span that ended last before it and the first that began after it, if any."""
+
+    start_ns: int
+    end_ns: int
+    before: Span | None = None
+    after: Span | None = None
+
+    @property
+    def duration_ns(self) -> int:
+        """How long nothing ran."""
+        return self.end_ns - self.start_ns
+
+
+def critical_path(run: Run) -> list[Segment]:
+    """The run's time from its end to its start, each stretch with the span that it belongs to."""
+    root, begin, cursor = run.root, run.start_ns, run.end_ns
+    children = _by_end(run)
+    spans = run.trace.spans
+    out: list[Segment] = []
+    frames: list[tuple[int, int, Iterator[tuple[int, int]]]] = [(root, begin, iter(children.get(root, ())))]
+    while frames:
+        at, floor, ahead = frames[-1]
+        for child, end in ahead:
+            start = max(spans[child].raw.start_ns, floor)
+            if start >= cursor or end <= start:
+                continue
+            if end < cursor:
+                out.append(Segment(at, end, cursor))
+                cursor = end
+            inner = children.get(child)
+            if inner is not None:
+                frames.append((child, start, iter(inner)))
+                break
+            out.append(Segment(child, start, cursor))
+            cursor = start
+        else:
+            frames.pop()
+            if cursor > floor:
+                out.append(Segment(at, floor, cursor))
+                cursor = floor
+    return out
+
+
+def _by_end(run: Run) -> Mapping[int, Sequence[tuple[int, int]]]:
+    """The children of each span with their ends, those that ended last first; of equal ends the earlier one."""
+    root, spans = run.root, run.spans
+    known = _known_ends(run) if any(span.raw.end_ns <= 0 for span in spans) else None
+    table: dict[int, list[tuple[int, int]]] = {}
+    if known is None:
+        ordered = sorted(spans, key=_END, reverse=True)
+    else:
+        ordered = sorted(spans, key=lambda span: known.get(span.index, span.raw.end_ns), reverse=True)
+    for span in ordered:
+        index = span.index
+        if index == root:
+            continue
+        above = span.parent if span.parent >= 0 else root  # what lost its parent hangs below the run
+        end = span.raw.end_ns if known is None else known.get(index, span.raw.end_ns)
+        if above in table:
+            table[above].append((index, end))
+        else:
+            table[above] = [(index, end)]
+    return table
+
+
+def _known_ends(run: Run) -> Mapping[int, int]:
+    """For each span that never ended the last end known below it, its own start where there is none."""
+    spans = run.trace.spans
+    ends = {span.index: span.start_ns for span in run.spans if span.raw.end_ns <= 0}
+    # The first to reach a span from below ended last: no later one climbs any further.
+    for span in sorted(run.spans, key=_LAST_SEEN, reverse=True):
+        end, at = span.end_ns, span.parent
+        while at in ends and ends[at] < end:
+            ends[at] = end
+            at = spans[at].parent
+    return ends
+
+
+def idle_gaps(run: Run, *, longer_than_ns: int) -> tuple[Gap, ...] | None:
+    """The stretches longer than that in which no span of the run was open, but for those that only hold others.
+
+    Agents and workflows with a model call below them hold others; any other span is work, and so is an agent of which
+    nothing below is recorded. None where it cannot be told: without a span of a model call, or with a tool call that
+    left no span, a gap may be theirs. After the start of work that never ended nothing is idle. A span without length
+    ends no gap.
+    """
+    holding = _holding(run)
+    if not holding or any(call.span < 0 for call in run.work):
+        return None
+    out: list[Gap] = []
+    reach, last, before = run.start_ns, run.end_ns, None
+    for span in run.spans:
+        if span.index in holding:
+            continue
+        raw = span.raw
+        start, end = raw.start_ns, raw.end_ns
+        if start >= last:
+            break
+        if 0 < end <= start:
+            continue
+        if start - reach > longer_than_ns:
+            out.append(Gap(start_ns=reach, end_ns=start, before=before, after=span))
+        if end <= 0:
+            return tuple(out)
+        if end > reach:
+            reach, before = end, span
+    if last - reach > longer_than_ns:
+        out.append(Gap(start_ns=reach, end_ns=last, before=before))
+    return tuple(out)
+
+
+def _holding(run: Run) -> set[int]:
+    """The agents and workflows with a model call's span below them, the run itself among them if any has one."""
+    spans, kinds = run.trace.spans, run.by_kind
+    above: set[int] = set()
+    for kind in LLM_KINDS:
+        for span in kinds.get(kind, ()):
+            at = span.parent
+            above.add(run.root)
+            while at >= 0 and at not in above:
+                above.add(at)
+                at = spans[at].parent
+    return {at for at in above if at < 0 or spans[at].kind in RUN_KINDS}

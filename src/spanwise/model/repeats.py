@@ -1,0 +1,208 @@
+"""Which calls repeat an earlier one, and which only look as if they did.
+
+Every call is compared with every other through keys, so that the work grows with the number of calls and not with its
+square. Where nothing repeats, which is the rule, the keys are all that is computed: arguments of a run are decoded and
+encoded together, and no two keys are alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import msgspec
+
+from spanwise.model.calls import ToolCall, canonical_of
+from spanwise.model.canonical import canonical
+from spanwise.model.content import REDACTED
+
+Key: TypeAlias = tuple[str, bytes]
+Pair: TypeAlias = tuple[ToolCall, ToolCall]
+
+_decode_lines = msgspec.json.Decoder().decode_lines
+_encode_lines = msgspec.json.Encoder(order="deterministic").encode_lines
+
+# What tells near-duplicates apart at first glance: letters and digits, whatever stands between them.
+_GLANCED_OVER = bytes(code for code in range(256) if code > 127 or (not chr(code).isalnum() and code != 10))
+_QUOTES = "\"'()[]\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
+_ENDS = ".,;:?\u2026"
+_PLACES = frozenset(
+    """after before bookmark continuation continuationtoken cursor endcursor next nextcursor nextpage nextpagetoken
+    nexttoken offset page pagetoken scrollid start startcursor startingafter token""".split()
+)
+_ESCAPES: Mapping[str, str] = {"\\\\": "\ufffe", '\\"': "\u201d", "\\n": " ", "\\t": " ", "\\r": " "}
+_MASKS = tuple(mark.encode() for mark in REDACTED)
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What each call of a run asked for: equal keys for the same tool and arguments.
+
+    A key is None where the arguments are not recorded whole, or differ at most in what was masked: such a call equals
+    no other. `untold` names the tools of such calls that were called more than once.
+    """
+
+    keys: Sequence[Key | None] = ()
+    untold: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """The duplicates of a run, each with the call that it repeats, and the calls that count neither way."""
+
+    duplicates: tuple[tuple[ToolCall, ToolCall], ...] = ()
+    exempt: tuple[ToolCall, ...] = ()
+
+
+_NOTHING = Repeats()
+
+
+def asked_of(calls: Sequence[ToolCall]) -> Asked:
+    """What each of the calls asked for."""
+    names = [call.name for call in calls]
+    together = _canonical_together([call.raw_arguments for call in calls])
+    if together is not None:
+        return Asked(list(zip(names, together, strict=True)))
+    keys = [(call.name, canonical_of(call)) if call.arguments_state == "present" else None for call in calls]
+    count = Counter(names)
+    bare = {name for name, key in zip(names, keys, strict=True) if key is None and count[name] > 1}
+    masked = {key for key, times in Counter(keys).items() if key is not None and times > 1 and _is_masked(key[1])}
+    bare.update(name for name, _ in masked)
+    untold = tuple(name for name in count if name in bare)
+    return Asked([None if key in masked else key for key in keys], untold)
+
+
+def _canonical_together(texts: Sequence[object]) -> list[bytes] | None:
+    """The canonical bytes of texts that each hold one JSON object on one line; None where one does not."""
+    try:
+        joined = "\n".join(cast("Sequence[str]", texts))
+        if joined.count("\n") >= len(texts):
+            return None
+        values = _decode_lines(joined)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    if len(values) != len(texts) or set(map(type, values)) != {dict}:
+        return None
+    encoded = _encode_lines(values)
+    # `find`, for `in` first takes bytes for a number, which takes longer than all the rest.
+    if encoded.find(b"REDACTED") >= 0 or encoded.find(b"redacted") >= 0 or encoded.find(b"[Scrubbed") >= 0:
+        return None
+    if encoded.find(b".0") >= 0 or encoded.find(b'" ') >= 0 or encoded.find(b' "') >= 0:
+        return [canonical(value) for value in values]
+    return encoded.split(b"\n")[:-1]
+
+
+def _is_masked(encoded: bytes) -> bool:
+    return any(encoded.find(mark) >= 0 for mark in _MASKS)
+
+
+def repeats_of(calls: Sequence[ToolCall], asked: Asked, acting: Callable[[], Collection[str]]) -> Repeats:
+    """The repeats among calls, by start.
+
+    A duplicate equals an earlier call that succeeded (same tool, same canonical arguments) with no call of a tool with
+    side effects in between. A call after failed ones only is a retry, and a repeated read whose result changed is
+    polling: both are exempt. `acting` names the tools that change something; it is asked only if something repeats.
+    """
+    if len(set(asked.keys)) == len(calls):
+        return _NOTHING
+    return _repeats(calls, asked.keys, acting())
+
+
+def near_repeats_of(
+    calls: Sequence[ToolCall], asked: Asked, repeats: Repeats, acting: Callable[[], Collection[str]]
+) -> tuple[Pair, ...]:
+    """Calls that ask nearly the same as an earlier one, each with it; exact duplicates are not among them.
+
+    Texts in the arguments are compared word by word: case, space, and punctuation and quotes at the ends of words make
+    no difference. All else must be the same: numbers, words that hold more than letters (ids, paths, formulas), and the
+    places where a page begins, so that going through pages is never a repeat. What makes a duplicate otherwise holds
+    here too: the earlier call succeeded, nothing was changed in between, and the result is not known to be another.
+    """
+    keys = asked.keys
+    glances = _glances(keys)
+    if len(set(glances)) == len(set(keys)):
+        return ()
+    differing: dict[Key | None, set[Key]] = {}
+    for key, glance in zip(keys, glances, strict=True):
+        if key is not None:
+            differing.setdefault(glance, set()).add(key)
+    near = {key: (key[0], _words_of(key[1])) for alike in differing.values() if len(alike) > 1 for key in alike}
+    found = _repeats(calls, [near.get(key, key) if key is not None else None for key in keys], acting())
+    known = {id(again) for _, again in repeats.duplicates}
+    known.update(id(call) for call in repeats.exempt)
+    return tuple(pair for pair in found.duplicates if id(pair[1]) not in known)
+
+
+def _repeats(calls: Sequence[ToolCall], keys: Sequence[Hashable], effecting: Collection[str]) -> Repeats:
+    done: dict[Hashable, tuple[ToolCall, int]] = {}
+    failed: set[Hashable] = set()
+    duplicates: list[Pair] = []
+    exempt: list[ToolCall] = []
+    effects = 0
+    for call, key in zip(calls, keys, strict=True):
+        before = done.get(key) if key is not None else None
+        fresh = before is None or before[1] != effects
+        if before is not None and not fresh:
+            if call.name not in effecting and _changed(before[0], call):
+                exempt.append(call)
+                fresh = True
+            else:
+                duplicates.append((before[0], call))
+        elif before is None and failed and key in failed:
+            exempt.append(call)
+        if call.failed:
+            if key is not None:
+                failed.add(key)
+            continue
+        if call.name in effecting:
+            effects += 1
+        if key is not None:
+            done[key] = (call if before is None or fresh else before[0], effects)
+    return Repeats(duplicates=tuple(duplicates), exempt=tuple(exempt))
+
+
+def _changed(first: ToolCall, again: ToolCall) -> bool:
+    if first.raw_result == again.raw_result:
+        return False
+    if first.result_state != "present" or again.result_state != "present" or again.failed:
+        return False
+    return first.result != again.result
+
+
+def _glances(keys: Sequence[Key | None]) -> list[Key | None]:
+    """For each key something that is equal for keys that are nearly the same, found for all of them at once."""
+    told = [(b"" if key is None else key[1]) for key in keys]
+    text = b"\n".join(told).decode(errors="ignore")
+    if "\\" in text:
+        for escape in _ESCAPES:
+            text = text.replace(escape, " ")
+    seen = text.casefold().encode().translate(None, _GLANCED_OVER).split(b"\n")
+    if len(seen) != len(told):  # a digest stands for what is nested beyond reason, and may hold any byte
+        return list(keys)
+    return [None if key is None else (key[0], glance) for key, glance in zip(keys, seen, strict=True)]
+
+
+def _words_of(encoded: bytes) -> str:
+    """Canonical arguments with the texts in them reduced to their words.
+
+    Quotation marks divide encoded JSON into what is text and what is not, once the escaped ones are replaced.
+    """
+    text = encoded.decode(errors="replace")
+    for escape, sign in _ESCAPES.items():
+        text = text.replace(escape, sign)
+    pieces = text.split('"')
+    member = ""
+    for at in range(1, len(pieces) - 1, 2):
+        if pieces[at + 1][:1] == ":":
+            member = pieces[at].lower().replace("_", "")
+        elif member not in _PLACES:
+            pieces[at] = " ".join(word for word in map(_word, pieces[at].split()) if word)
+    return '"'.join(pieces)
+
+
+def _word(word: str) -> str:
+    bare = word.strip(_QUOTES).rstrip(_ENDS + _QUOTES)
+    letters = bare.rstrip("!")
+    joined = letters.replace("-", "").replace("'", "").replace("\u2019", "")
+    return letters.casefold() if joined.isalpha() else bare
