@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from spanwise.evaluators.recovery import Recovery
 from spanwise.model.raw import RawEvent, RawSpan, Scope
 from spanwise.model.score import Evidence, Score
+from tests.evaluators.conformance import Case, cases_of, check, told
 from tests.making import agent, asks, chat, returns, run_of, says, span, span_id, tool
 
 PYDANTIC_AI = Scope("pydantic-ai", "2.66.0", {})
@@ -29,7 +30,7 @@ def score_of(*spans: RawSpan) -> Score:
 def test_recovered() -> None:
     """A failure that a later success of the same tool follows was recovered from; its words are the evidence."""
     score = score_of(call(1, failed=True, words="bad query"), call(2))
-    assert (1.0, "1 of 1 failures of tools were recovered from.", (), ()) == (
+    assert (1.0, "1 of 1 failures of tools were recovered from, after under 1 ms.", (), ()) == (
         score.value,
         score.reason,
         score.issues,
@@ -41,7 +42,8 @@ def test_recovered() -> None:
 def test_never_recovered() -> None:
     """A failure that nothing mended is an issue with advice; other tools' successes mend nothing."""
     score = score_of(call(1, failed=True), call(2, "lookup"))
-    assert (0.0, ("search failed once and never succeeded afterwards: it broke",)) == (score.value, score.issues)
+    assert (0.0, ("search failed once and was not tried again: it broke",)) == (score.value, score.issues)
+    assert "0 of 1 failures of tools were recovered from." == score.reason
     assert ("Make the error text of search say what a valid call looks like, or offer another tool.",) == (
         score.recommendations
     )
@@ -66,7 +68,7 @@ def test_advice_names_the_error() -> None:
     broken = call(1, failed=True, words="")
     broken.events = (RawEvent("exception", 11, {"exception.type": "KeyError"}),)
     score = score_of(broken)
-    assert ("search failed once and never succeeded afterwards.",) == score.issues
+    assert ("search failed once (permanent) and was not tried again.",) == score.issues
     assert score.recommendations[0].startswith("Handle KeyError of search: ")
 
 
@@ -86,6 +88,79 @@ def test_a_result_that_says_error() -> None:
     """The words of a failure that is only in the result are quoted from there."""
     said = tool(10, parent=1, result={"status": "error", "message": "no"}, arguments={})
     assert ('{"status":"error","message":"no"}',) == tuple(one.quote for one in score_of(said).evidence)
+
+
+def test_kinds_and_time_to_recover() -> None:
+    """The reason counts the kinds that are known, and tells how long the slowest recovery took."""
+    late = call(9, "lookup")
+    late.end_ns = 2_500_000_000
+    score = score_of(
+        call(1, failed=True, words="HTTP 503"),
+        call(2),
+        call(3, "lookup", failed=True, words="no such book"),
+        call(4, "other", failed=True),
+        call(5, "other"),
+        late,
+    )
+    assert (
+        1.0,
+        "3 of 3 failures of tools (1 transient, 1 permanent) were recovered from, the slowest after 2.5 s.",
+    ) == (
+        score.value,
+        score.reason,
+    )
+
+
+def retried(times: int, words: str, *, then: bool = False, changed: bool = False) -> Score:
+    """The score of a call that fails so often with the same arguments, and then perhaps succeeds."""
+    calls = [call(n, failed=n <= times, words=words) for n in range(1, times + 1 + then)]
+    for one in calls[: times if changed else None]:
+        one.attributes = {**one.attributes, "gen_ai.tool.call.arguments": '{"q": "a"}'}
+    return score_of(*calls)
+
+
+def test_retried_unchanged_after_a_permanent_error() -> None:
+    """The same call again after an error that stays is an issue with advice, also if another call succeeds then."""
+    lost, mended = retried(2, "invalid"), retried(3, "invalid", then=True, changed=True)
+    assert (
+        "search was retried unchanged once after a permanent error: invalid",
+        "search failed 2 times (permanent) and never succeeded afterwards: invalid",
+    ) == lost.issues
+    assert ("search was retried unchanged 2 times after a permanent error: invalid",) == mended.issues
+    assert ("Let the error text of search say what to change before it is called again.",) == mended.recommendations
+    assert (0.0, 1.0) == (lost.value, mended.value)
+
+
+def test_retried_unchanged_with_success() -> None:
+    """An error that only sounded permanent is held against nobody."""
+    assert () == retried(3, "invalid", then=True).issues
+
+
+def test_retried_unchanged_after_a_transient_error() -> None:
+    """Two retries after an error that passes are good practice; more are an issue, as after an unknown error."""
+    assert ((), 1) == (retried(3, "timed out", then=True).issues, len(retried(4, "timed out", then=True).issues))
+    assert ("Wait longer between tries of search, and stop after two.",) == (
+        retried(4, "timed out", then=True).recommendations
+    )
+    assert ("search was retried unchanged 3 times after an error: it broke",) == (
+        retried(4, "it broke", then=True).issues
+    )
+    assert (
+        "Wait longer between tries of search, and stop after two.",
+        "Try search again after a pause, once or twice, before the agent goes on without it.",
+    ) == retried(4, "timed out").recommendations
+
+
+def test_failed_model_calls_are_named() -> None:
+    """They change no value, whether a tool failed or not."""
+    broken = [chat(n, parent=1, model=model) for n, model in ((50, "m"), (60, "m"), (70, None))]
+    for one in broken:
+        one.status_code, one.status_message = 2, "too long"
+    for score in (score_of(call(1), *broken), score_of(call(1, failed=True), call(2), *broken)):
+        assert ("2 calls of m failed.", "1 call of a model that is not named failed.") == score.issues
+        assert ("too long",) * 3 == tuple(one.quote for one in score.evidence[-3:])
+    assert "not_applicable" == score_of(call(1), *broken).status
+    assert "not_measurable" == Recovery()(run_of(broken[0], tool(5, parent=None, end=0))).status
 
 
 def test_control_tools_and_calls_that_did_not_run() -> None:
@@ -130,6 +205,12 @@ def test_nothing_known_of_the_run() -> None:
     score = Recovery()(run_of(span(1)))
     assert "not_measurable" == score.status
     assert "Instrument the framework" in score.reason
+
+
+@pytest.mark.parametrize("case", cases_of("recovery"), ids=told)
+def test_conformance(case: Case) -> None:
+    """The score of each case is what the case expects."""
+    check(case, Recovery)
 
 
 CALLS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=10)

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanwise.errors import ModelError
 from spanwise.evaluators.redundancy import Redundancy
 from spanwise.model.raw import RawSpan
 from spanwise.model.score import Evidence, Score
+from tests.evaluators.conformance import Case, cases_of, check, told
 from tests.making import agent, asks, chat, run_of, says, span, span_id, tool
 
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -51,7 +53,8 @@ def test_a_repeated_search() -> None:
     score = score_of(call(1, "search", {"q": "a"}), call(2, "lookup", {"q": "a"}), call(3, "search", {"q": "a"}))
     assert pytest.approx(2 / 3) == score.value
     assert (Evidence(span_id=span_id(30), quote='{"q":"a"}'),) == score.evidence
-    assert ('search was called again with the same arguments ({"q":"a"}); the repeat took 2 ms.',) == score.issues
+    assert ('search was called twice with the same arguments ({"q":"a"}); the second call cost 2 ms.',) == score.issues
+    assert "1 of 3 tool calls repeat an earlier one. Wasted: 2 ms." == score.reason
     assert ("Keep the first result of search in the conversation, or cache search by its arguments.",) == (
         score.recommendations
     )
@@ -63,10 +66,30 @@ def test_how_arguments_are_written_does_not_matter() -> None:
     assert 0.5 == score.value
 
 
-def test_advice_once_per_tool() -> None:
-    """A tool that was repeated often is advised on once; each repeat is an issue."""
+def test_one_issue_per_repeated_call() -> None:
+    """A call that was repeated often is one issue and one piece of advice; each repeat is evidence."""
     score = score_of(*(call(n, "search", {"q": "a"}) for n in range(1, 5)))
-    assert (0.25, 3, 1) == (score.value, len(score.issues), len(score.recommendations))
+    assert (0.25, 3, 1) == (score.value, len(score.evidence), len(score.recommendations))
+    assert ('search was called 4 times with the same arguments ({"q":"a"}); the 3 repeats cost 6 ms.',) == score.issues
+
+
+def test_what_a_repeat_cost() -> None:
+    """Tokens and dollars are those of the model call that asked for it, shared among all that it asked for."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, tokens=(200, 20), **{"operation.cost": 0.5}),
+        call(2, "search", {"q": "a"}),
+        chat(40, parent=1, tokens=(300, 20), **{"operation.cost": 0.5}),
+        call(5, "search", {"q": "a"}),
+        call(6, "lookup", {"q": "a"}),
+    )
+    said = (
+        'search was called twice with the same arguments ({"q":"a"}); the second call cost 2 ms, 160 tokens and $0.25.'
+    )
+    assert ((said,), "1 of 3 tool calls repeat an earlier one. Wasted: 2 ms, 160 tokens and $0.25.") == (
+        Redundancy()(run).issues,
+        Redundancy()(run).reason,
+    )
 
 
 def test_retry_after_failure_is_exempt() -> None:
@@ -79,7 +102,7 @@ def test_retry_after_failure_is_exempt() -> None:
 def test_a_success_repeated_after_a_retry() -> None:
     """Once a call has succeeded, repeating it is a duplicate, whatever failed before."""
     spans = [call(1, "search", {"q": "a"}, failed=True), *(call(n, "search", {"q": "a"}) for n in (2, 3))]
-    assert (0.5, "1 of 2 tool calls repeat an earlier one, 1 exempt.") == (
+    assert (0.5, "1 of 2 tool calls repeat an earlier one, 1 exempt. Wasted: 2 ms.") == (
         score_of(*spans).value,
         score_of(*spans).reason,
     )
@@ -94,7 +117,7 @@ def test_polling_is_exempt() -> None:
     """A repeated read whose result changed was worth asking; the next one is compared with the latest result."""
     reads = [call(n, "job_status", {"id": 1}, result=said) for n, said in enumerate(["new", "busy", "busy"], start=1)]
     score = score_of(*reads)
-    assert (0.5, "1 of 2 tool calls repeat an earlier one, 1 exempt.") == (score.value, score.reason)
+    assert (0.5, "1 of 2 tool calls repeat an earlier one, 1 exempt. Wasted: 2 ms.") == (score.value, score.reason)
 
 
 def test_results_that_only_look_different() -> None:
@@ -135,6 +158,57 @@ def test_annotations_tell_effects() -> None:
     assert pytest.approx(2 / 3) == Redundancy()(run).value
 
 
+NEAR = [call(1, "search", {"q": "Population of France?"}), call(2, "search", {"q": "population of  france"})]
+
+
+def test_near_duplicates_are_named() -> None:
+    """A call that asks nearly the same is an issue with evidence and advice, and changes no value."""
+    score = score_of(*NEAR)
+    assert (1.0, "0 of 2 tool calls repeat an earlier one.", span_id(20)) == (
+        score.value,
+        score.reason,
+        score.evidence[0].span_id,
+    )
+    (issue,) = score.issues
+    assert 'search was called twice with nearly the same arguments ({"q":"Population of France?"}, then ' == issue[:92]
+    assert '{"q":"population of france"}); the second call cost 2 ms.' == issue[92:]
+    assert ("Bring the texts that search is given into one form before it is called or cached.",) == (
+        score.recommendations
+    )
+
+
+def test_near_duplicates_counted_or_not_looked_for() -> None:
+    """Where configured they count as duplicates, or nobody looks for them."""
+    run = run_of(agent(1), *NEAR)
+    counted, off = Redundancy(near_duplicates="count")(run), Redundancy(near_duplicates="off")(run)
+    assert (0.5, "1 of 2 tool calls repeat an earlier one. Wasted: 2 ms.") == (counted.value, counted.reason)
+    assert (1.0, (), ()) == (off.value, off.issues, off.recommendations)
+
+
+def test_exact_and_near_duplicates_of_one_tool() -> None:
+    """A tool that has exact duplicates is advised on once, for those."""
+    score = score_of(*NEAR, call(3, "search", {"q": "Population of France?"}))
+    assert (pytest.approx(2 / 3), 2, 1) == (score.value, len(score.issues), len(score.recommendations))
+
+
+def test_no_such_mode() -> None:
+    """A mode that is not known is refused, and those that are known are named."""
+    with pytest.raises(ModelError, match=r"near_duplicates is 'on'; it is one of 'issue', 'count', 'off'"):
+        Redundancy(near_duplicates="on")
+
+
+def test_masked_arguments() -> None:
+    """Calls that differ at most in what was masked cannot be told apart."""
+    masked = [call(n, "search", {"q": "[REDACTED]"}) for n in (1, 2)]
+    score = score_of(*masked)
+    why = "their arguments are masked, or not recorded whole."
+    assert ("not_measurable", f"Whether calls of search repeat each other cannot be told: {why}") == (
+        score.status,
+        score.reason,
+    )
+    assert 1.0 == score_of(*masked[:1], call(2, "search", {"q": "b"})).value
+
+
 def test_control_tools_and_calls_that_did_not_run() -> None:
     """Ending the run and asking for a tool that does not exist is no repeated work."""
     asked = [asks(("c1", "serch", {}), ("c2", "serch", {}))]
@@ -153,7 +227,7 @@ def test_calls_known_from_messages() -> None:
     """A repeat that left no span is one all the same; it has no span to show and no time."""
     asked = [asks(("c1", "search", {"q": "a"}), ("c2", "search", {"q": "a"}))]
     score = Redundancy()(run_of(agent(1), chat(2, parent=1, got=asked)))
-    assert (0.5, ('search was called again with the same arguments ({"q":"a"}).',), "") == (
+    assert (0.5, ('search was called twice with the same arguments ({"q":"a"}).',), "") == (
         score.value,
         score.issues,
         score.evidence[0].span_id,
@@ -194,11 +268,19 @@ def test_half_recorded_arguments() -> None:
     assert "not_measurable" == score_of(*cut).status
 
 
+@pytest.mark.parametrize("case", cases_of("redundancy"), ids=told)
+def test_conformance(case: Case) -> None:
+    """The score of each case is what the case expects."""
+    check(case, Redundancy)
+
+
 # Laws
 
 NAMES = st.sampled_from(["search", "lookup", "book_seat", "final_answer"])
+ARGUMENTS = [{"q": "a"}, {"q": "b"}, {"q": "A."}, {}]
 CALLS = st.lists(
-    st.tuples(NAMES, st.sampled_from([{"q": "a"}, {"q": "b"}, {}]), st.sampled_from("rst"), st.booleans()), max_size=8
+    st.tuples(NAMES, st.sampled_from([{"q": "a"}, {"q": "b"}, {"q": "A."}, {}]), st.sampled_from("rst"), st.booleans()),
+    max_size=8,
 )
 
 
@@ -234,3 +316,12 @@ def test_order_of_arrival_and_other_spans(
     more = [*spans, *(span(1000 + n, parent=1, start=at, end=at) for n, at in enumerate(others))]
     random.shuffle(more)
     assert score_of(*spans) == score_of(*more)
+
+
+@given(CALLS)
+def test_counting_near_duplicates_never_raises_the_score(calls: list[tuple[str, object, str, bool]]) -> None:
+    """What is counted on top is subtracted, and the score stays in its bounds."""
+    run = run_of(agent(1), *run_spans(calls))
+    some, more = Redundancy()(run).value, Redundancy(near_duplicates="count")(run).value
+    assert (some is None) == (more is None)
+    assert some is None or more is None or 0.0 < more <= some

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from spanwise.model.calls import ToolCall
+from spanwise.model.calls import LLMCall, ToolCall
+from spanwise.model.episodes import Episode
+from spanwise.model.failures import FailureKind
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
 from spanwise.model.trace import Run
+from spanwise.model.waste import duration
 from spanwise.text import excerpt
 
-
-@dataclass(slots=True, kw_only=True)
-class _Episode:
-    """A failed call of a tool and its retries, up to the first that succeeded."""
-
-    failures: list[ToolCall] = field(default_factory=list["ToolCall"])
-    recovered: bool = False
+_NAMED: tuple[FailureKind, ...] = ("transient", "permanent")
+_RETRIES: Mapping[FailureKind, int] = {"transient": 2, "permanent": 0, "unknown": 2}
+"""How many retries with the same arguments are good practice after a failure of each kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,29 +25,37 @@ class Recovery:
 
     An episode is a failed call and its retries by the same tool; it is recovered by a later success of that tool. A
     retry that the tool asked the model for (pydantic-ai's ModelRetry) is a failure that may recover. Without a failure
-    the question does not arise.
+    the question does not arise. Failed model calls are named, and change no value.
     """
 
     def __call__(self, run: Run, /) -> Score:
-        calls = [call for call in run.tool_calls if not call.control and call.status != "not_run"]
-        episodes = _episodes(calls)
-        if not episodes:
-            return _nothing(run, calls)
-        recovered = [episode for episode in episodes if episode.recovered]
-        lost = [episode for episode in episodes if not episode.recovered]
+        failed = [call for call in run.llm_calls if call.failed]
+        if not run.episodes:
+            score = _nothing(run, run.work)
+            return replace(score, issues=_model_issues(failed), evidence=_model_evidence(run, failed))
+        episodes: list[tuple[Episode, FailureKind]] = [(episode, episode.kind) for episode in run.episodes]
+        quotes = [[_words(call) for call in episode.failures] for episode in run.episodes]
         return Score(
             name="recovery",
-            value=len(recovered) / len(episodes),
-            reason=f"{len(recovered)} of {len(episodes)} failures of tools were recovered from.",
-            evidence=tuple(
-                Evidence(span_id=call.span_id, quote=_words(call)) for episode in episodes for call in episode.failures
+            value=sum(episode.recovered for episode, _ in episodes) / len(episodes),
+            reason=_reason(run, episodes),
+            evidence=(
+                *(
+                    Evidence(span_id=call.span_id, quote=quote)
+                    for (episode, _), said in zip(episodes, quotes, strict=True)
+                    for call, quote in zip(episode.failures, said, strict=True)
+                ),
+                *_model_evidence(run, failed),
             ),
-            issues=tuple(_issue(episode) for episode in lost),
-            recommendations=tuple(_advice(episode) for episode in lost),
+            issues=(
+                *(words for one, said in zip(episodes, quotes, strict=True) for words in _issues(*one, said[-1])),
+                *_model_issues(failed),
+            ),
+            recommendations=tuple(dict.fromkeys(words for one in episodes for words in _advice(*one))),
         )
 
 
-def _nothing(run: Run, calls: list[ToolCall]) -> Score:
+def _nothing(run: Run, calls: Sequence[ToolCall]) -> Score:
     unknown = [call.name for call in calls if call.status == "unknown"]
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
@@ -58,37 +67,75 @@ def _nothing(run: Run, calls: list[ToolCall]) -> Score:
     return not_measurable("recovery", said or "No span of an agent, a model or a tool is here.")
 
 
-def _episodes(calls: list[ToolCall]) -> list[_Episode]:
-    out: list[_Episode] = []
-    open_: dict[str, _Episode] = {}
-    for call in calls:
-        if call.status in {"error", "retry"}:
-            episode = open_.get(call.name)
-            if episode is None:
-                episode = open_[call.name] = _Episode()
-                out.append(episode)
-            episode.failures.append(call)
-        elif call.status == "ok":
-            episode = open_.pop(call.name, None)
-            if episode is not None:
-                episode.recovered = True
-    return out
+def _reason(run: Run, episodes: Sequence[tuple[Episode, FailureKind]]) -> str:
+    recovered = sum(episode.recovered for episode, _ in episodes)
+    kinds = Counter(kind for _, kind in episodes)
+    told = [f"{kinds[kind]} {kind}" for kind in _NAMED if kinds[kind]]
+    within = f" ({', '.join(told)})" if told else ""
+    took = [episode.recovery_ns for episode, _ in episodes if episode.recovery_ns is not None] if run.timed else []
+    after = f", {'the slowest ' if len(took) > 1 else ''}after {duration(max(took) / 1e6)}" if took else ""
+    return f"{recovered} of {len(episodes)} failures of tools{within} were recovered from{after}."
 
 
 def _words(call: ToolCall) -> str:
     return excerpt(call.error.message if call.error and call.error.message else call.result)
 
 
-def _issue(episode: _Episode) -> str:
+def _issues(episode: Episode, kind: FailureKind, words: str) -> list[str]:
     last = episode.failures[-1]
-    times = "once" if len(episode.failures) == 1 else f"{len(episode.failures)} times"
-    words = _words(last)
-    return f"{last.name} failed {times} and never succeeded afterwards" + (f": {words}" if words else ".")
+    said = f": {words}" if words else "."
+    out: list[str] = []
+    if _is_blind(episode, kind):
+        error = "an error" if kind == "unknown" else f"a {kind} error"
+        out.append(f"{last.name} was retried unchanged {_times(episode.unchanged)} after {error}{said}")
+    if not episode.recovered:
+        many = len(episode.failures) > 1
+        what = "never succeeded afterwards" if many else "was not tried again"
+        which = "" if kind == "unknown" else f" ({kind})"
+        out.append(f"{last.name} failed {_times(len(episode.failures))}{which} and {what}{said}")
+    return out
 
 
-def _advice(episode: _Episode) -> str:
+def _is_blind(episode: Episode, kind: FailureKind) -> bool:
+    """More retries failed with the same arguments than the failure gave reason for."""
+    return episode.unchanged > _RETRIES[kind] and not (kind == "permanent" and _came_right(episode))
+
+
+def _came_right(episode: Episode) -> bool:
+    """The very call that had failed succeeded: the failure was not as permanent as it sounded."""
+    return episode.success is not None and episode.success.raw_arguments == episode.failures[-1].raw_arguments
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _advice(episode: Episode, kind: FailureKind) -> list[str]:
     last = episode.failures[-1]
-    if last.error is not None and last.error.type:
+    out: list[str] = []
+    if _is_blind(episode, kind):
+        if kind == "transient":
+            out.append(f"Wait longer between tries of {last.name}, and stop after two.")
+        else:
+            out.append(f"Let the error text of {last.name} say what to change before it is called again.")
+    if episode.recovered:
+        return out
+    if kind == "transient":
+        out.append(f"Try {last.name} again after a pause, once or twice, before the agent goes on without it.")
+    elif last.error is not None and last.error.type:
         what = f"{last.error.type} of {last.name}"
-        return f"Handle {what}: tell the model what a valid call looks like, or offer another tool."
-    return f"Make the error text of {last.name} say what a valid call looks like, or offer another tool."
+        out.append(f"Handle {what}: tell the model what a valid call looks like, or offer another tool.")
+    else:
+        out.append(f"Make the error text of {last.name} say what a valid call looks like, or offer another tool.")
+    return out
+
+
+def _model_issues(failed: Sequence[LLMCall]) -> tuple[str, ...]:
+    counts = Counter(call.model or "a model that is not named" for call in failed)
+    return tuple(f"{count} call{'s' if count > 1 else ''} of {model} failed." for model, count in counts.items())
+
+
+def _model_evidence(run: Run, failed: Sequence[LLMCall]) -> tuple[Evidence, ...]:
+    spans, facts = run.trace.spans, run.trace.facts
+    said = [(call.span_id, facts.span_error(spans[call.span])) for call in failed]
+    return tuple(Evidence(span_id=at, quote=excerpt(error.message) if error else "") for at, error in said)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from spanwise.model.calls import ToolCall, canonical_of
-from spanwise.model.effects import has_effect
-from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
+from spanwise.errors import ModelError
+from spanwise.model.abstention import no_tool_called
+from spanwise.model.calls import ToolCall
+from spanwise.model.repeats import Pair
+from spanwise.model.score import Evidence, Score, not_measurable
 from spanwise.model.trace import Run
+from spanwise.model.waste import Waster, told
 from spanwise.text import excerpt
+
+_MODES = ("issue", "count", "off")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,105 +24,107 @@ class Redundancy:
 
     A duplicate equals an earlier call that succeeded (same tool, same canonical arguments) with no call of a tool with
     side effects in between. A call after failed ones only is a retry, and a repeated read whose result changed is
-    polling: both are exempt, they count neither way.
+    polling: both are exempt, they count neither way. Calls that ask nearly the same (`near_duplicates`) are named as
+    issues, or count as duplicates, or are not looked for.
     """
 
+    near_duplicates: Literal["issue", "count", "off"] = "issue"
+
+    def __post_init__(self) -> None:
+        if self.near_duplicates not in _MODES:
+            raise ModelError(
+                f"redundancy: near_duplicates is {self.near_duplicates!r}; it is one of {', '.join(map(repr, _MODES))}."
+            )
+
     def __call__(self, run: Run, /) -> Score:
-        calls = [call for call in run.tool_calls if not call.control and call.status != "not_run"]
+        calls = run.work
         if not calls:
-            return _nothing(run)
-        bare = _repeated_without_arguments(calls)
-        if bare:
+            return no_tool_called("redundancy", run)
+        untold = run.asked.untold
+        if untold:
             return not_measurable(
                 "redundancy",
-                f"Whether calls of {', '.join(bare)} repeat each other cannot be told: {_why(run, 'arguments')}",
+                f"Whether calls of {', '.join(untold)} repeat each other cannot be told: {_why(run)}",
             )
-        duplicates, exempt = _sort(run, calls)
+        exact, exempt = run.repeats.duplicates, len(run.repeats.exempt)
+        near = () if self.near_duplicates == "off" else run.near_repeats
+        counted = self.near_duplicates == "count"
         judged = len(calls) - exempt
-        value = 1.0 - len(duplicates) / judged
+        wrong = len(exact) + (len(near) if counted else 0)
+        if not exact and not near:
+            return Score(name="redundancy", value=1.0, reason=_reason(0, judged, exempt))
+        waster = Waster(run)
+        waste = told(waster.of(again for _, again in (*exact, *(near if counted else ()))))
         return Score(
             name="redundancy",
-            value=value,
-            reason=f"{len(duplicates)} of {judged} tool calls repeat an earlier one"
-            + (f", {exempt} exempt." if exempt else "."),
-            evidence=tuple(Evidence(span_id=again.span_id, quote=excerpt(again.arguments)) for _, again in duplicates),
-            issues=tuple(_issue(first, again) for first, again in duplicates),
-            recommendations=_advice(duplicates),
+            value=1.0 - wrong / judged,
+            reason=_reason(wrong, judged, exempt) + (f" Wasted: {waste}." if wrong and waste else ""),
+            evidence=_evidence((*exact, *near)),
+            issues=(
+                *(_issue(first, repeats, waster) for first, *repeats in _groups(exact)),
+                *(_near_issue(first, repeats, waster) for first, *repeats in _groups(near)),
+            ),
+            recommendations=_advice(exact, near),
         )
 
 
-def _nothing(run: Run) -> Score:
-    if run.llm_calls or any(span.kind == "agent" for span in run.spans):
-        return not_applicable("redundancy", "The run called no tool.")
-    return not_measurable("redundancy", _why(run, "spans"))
+def _reason(wrong: int, judged: int, exempt: int) -> str:
+    return f"{wrong} of {judged} tool calls repeat an earlier one" + (f", {exempt} exempt." if exempt else ".")
 
 
-def _why(run: Run, field: str) -> str:
-    said = next((str(item) for item in run.missing if item.field == field), "")
-    return said or "No span of an agent, a model or a tool is here."
+def _why(run: Run) -> str:
+    other = "their arguments are masked, or not recorded whole."
+    return next((str(item) for item in run.missing if item.field == "arguments"), other)
 
 
-def _repeated_without_arguments(calls: list[ToolCall]) -> list[str]:
-    """Names of tools that were called more than once and not always with recorded arguments."""
-    bare = {call.name for call in calls if call.raw_arguments is None or call.arguments_state != "present"}
-    if not bare:
-        return []
-    count = Counter(call.name for call in calls)
-    return [name for name in count if name in bare and count[name] > 1]
+def _evidence(pairs: Sequence[Pair]) -> tuple[Evidence, ...]:
+    """The span of each repeat; what many of them were given is put on one line once."""
+    quotes: dict[object, str] = {}
+    out: list[Evidence] = []
+    for _, again in pairs:
+        given = again.raw_arguments
+        quote = quotes.get(given) if isinstance(given, str) else None
+        if quote is None:
+            quote = excerpt(again.arguments)
+            if isinstance(given, str):
+                quotes[given] = quote
+        out.append(Evidence(span_id=again.span_id, quote=quote))
+    return tuple(out)
 
 
-def _sort(run: Run, calls: list[ToolCall]) -> tuple[list[tuple[ToolCall, ToolCall]], int]:
-    """The duplicates, each with the call that it repeats, and the number of exempt calls."""
-    keys = [(call.name, canonical_of(call)) for call in calls]
-    if len(set(keys)) == len(keys):  # nothing repeats: which tools change something need not be known
-        return [], 0
-    acting = _acting(run, calls)
-    done: dict[tuple[str, bytes], tuple[ToolCall, int]] = {}
-    failed: set[tuple[str, bytes]] = set()
-    duplicates: list[tuple[ToolCall, ToolCall]] = []
-    exempt = effects = 0
-    for call, key in zip(calls, keys, strict=True):
-        before = done.get(key)
-        fresh = before is None or before[1] != effects
-        if before is not None and not fresh:
-            if call.name not in acting and _changed(before[0], call):
-                exempt += 1
-                fresh = True
-            else:
-                duplicates.append((before[0], call))
-        elif before is None and failed and key in failed:
-            exempt += 1
-        if call.failed:
-            failed.add(key)
-            continue
-        if call.name in acting:
-            effects += 1
-        done[key] = (call if before is None or fresh else before[0], effects)
-    return duplicates, exempt
+def _groups(pairs: Sequence[Pair]) -> Iterable[list[ToolCall]]:
+    """Each call that was repeated with its repeats behind it."""
+    groups: dict[int, list[ToolCall]] = {}
+    for first, again in pairs:
+        groups.setdefault(id(first), [first]).append(again)
+    return groups.values()
 
 
-def _acting(run: Run, calls: list[ToolCall]) -> set[str]:
-    """The names of the tools that change something."""
-    hints = {tool.name: tool.hints for tool in run.tool_definitions or ()}
-    return {name for name in {call.name for call in calls} if has_effect(name, hints.get(name))}
+def _issue(first: ToolCall, repeats: Sequence[ToolCall], waster: Waster) -> str:
+    given = excerpt(first.arguments, limit=80)
+    return f"{first.name} was called {_times(repeats)} with the same arguments ({given}){_cost(repeats, waster)}."
 
 
-def _changed(first: ToolCall, again: ToolCall) -> bool:
-    if first.raw_result == again.raw_result:
-        return False
-    if first.result_state != "present" or again.result_state != "present" or again.status in {"error", "retry"}:
-        return False
-    return first.result != again.result
+def _near_issue(first: ToolCall, repeats: Sequence[ToolCall], waster: Waster) -> str:
+    before, after = excerpt(first.arguments, limit=80), excerpt(repeats[0].arguments, limit=80)
+    cost = _cost(repeats, waster)
+    return f"{first.name} was called {_times(repeats)} with nearly the same arguments ({before}, then {after}){cost}."
 
 
-def _issue(first: ToolCall, again: ToolCall) -> str:
-    took = f"; the repeat took {again.duration_ns / 1e6:.0f} ms" if again.origin == "span" else ""
-    with_ = f" ({excerpt(again.arguments, limit=80)})" if again.arguments is not None else ""
-    return f"{first.name} was called again with the same arguments{with_}{took}."
+def _times(repeats: Sequence[ToolCall]) -> str:
+    return "twice" if len(repeats) == 1 else f"{len(repeats) + 1} times"
 
 
-def _advice(duplicates: list[tuple[ToolCall, ToolCall]]) -> tuple[str, ...]:
-    names = list(dict.fromkeys(first.name for first, _ in duplicates))
-    return tuple(
-        f"Keep the first result of {name} in the conversation, or cache {name} by its arguments." for name in names
+def _cost(repeats: Sequence[ToolCall], waster: Waster) -> str:
+    waste = told(waster.of(repeats))
+    which = "the second call" if len(repeats) == 1 else f"the {len(repeats)} repeats"
+    return f"; {which} cost {waste}" if waste else ""
+
+
+def _advice(exact: Sequence[Pair], near: Sequence[Pair]) -> tuple[str, ...]:
+    names: Mapping[str, None] = dict.fromkeys(first.name for first, _ in exact)
+    alike = [name for name in dict.fromkeys(first.name for first, _ in near) if name not in names]
+    return (
+        *(f"Keep the first result of {name} in the conversation, or cache {name} by its arguments." for name in names),
+        *(f"Bring the texts that {name} is given into one form before it is called or cached." for name in alike),
     )
