@@ -1,0 +1,337 @@
+"""How much of the run's time did it need?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+
+from spanwise.errors import ModelError
+from spanwise.model.calls import ToolCall
+from spanwise.model.critical_path import Gap, Segment, critical_path, idle_gaps
+from spanwise.model.score import Evidence, Score, not_measurable
+from spanwise.model.span import RUN_KINDS, Span
+from spanwise.model.trace import Run
+from spanwise.stats import percentile
+from spanwise.text import excerpt
+
+_NAMED = 3
+_UNJUDGED = frozenset({*RUN_KINDS, "other", "setup", "evaluation"})
+_UNRECORDED = "A gap may be the time of a call that left no span, so idle time is not judged."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """The share of the critical path that was neither idle nor spent on failed or repeated calls.
+
+    With `target_ms`, the time that a run may take, the share is multiplied by min(1, target / actual). The targets per
+    call of a tool, a model or a retrieval change no value: what exceeds them is named in the issues. A gap in which
+    nothing ran is idle if it is longer than `gap_ms`; shorter ones are the framework's own time.
+    """
+
+    target_ms: float | None = None
+    tool_target_ms: float | None = None
+    llm_target_ms: float | None = None
+    retrieval_target_ms: float | None = None
+    gap_ms: float = 100.0
+
+    def __post_init__(self) -> None:
+        for name in ("target_ms", "tool_target_ms", "llm_target_ms", "retrieval_target_ms"):
+            given = getattr(self, name)
+            if given is not None and not _is_time(given):
+                raise ModelError(f"latency: {name} is {given!r}; give a number of milliseconds above 0.")
+        if self.gap_ms != 0 and not _is_time(self.gap_ms):
+            raise ModelError(f"latency: gap_ms is {self.gap_ms!r}; give a number of milliseconds, 0 or more.")
+
+    def __call__(self, run: Run, /) -> tuple[Score, Score]:
+        unknown = _why_unknown(run)
+        if unknown:
+            return not_measurable("latency", unknown), not_measurable("latency_ms", unknown, unit="ms")
+        times = _Times.of(run)
+        return self._share(run, times), _duration(run, times)
+
+    def _share(self, run: Run, times: _Times) -> Score:
+        wall = run.end_ns - run.start_ns
+        met = 1.0 if self.target_ms is None else min(1.0, self.target_ms * 1e6 / wall)
+        over = self._over_targets(times)
+        if all(kind in _UNJUDGED for kind in run.by_kind):
+            why = next((str(item) for item in run.missing if item.field in {"spans", "llm_calls"}), "")
+            said = f"The run took {_ms(wall)}, but nothing is recorded of what it did in that time. {why}".strip()
+            if self.target_ms is None:
+                return not_measurable("latency", said)
+            issues = () if met == 1.0 else (f"The run took {_ms(wall)}; the target is {_ms(self.target_ms * 1e6)}.",)
+            return Score(name="latency", value=met, reason=f"{said} Only the target is judged.", issues=issues)
+        spent = _spent(critical_path(run))
+        gaps = idle_gaps(run, longer_than_ns=int(self.gap_ms * 1e6))
+        losses = _Losses.of(run, spent)
+        idle = None if gaps is None else sum(gap.duration_ns for gap in gaps)
+        useful = (wall - (idle or 0) - losses.failed - losses.repeated) / wall
+        blamed = _blamed(run, spent)
+        slow = self._over_target(wall, blamed) if met < 1.0 else ()
+        return Score(
+            name="latency",
+            value=useful * met,
+            reason=_reason(wall, idle, losses) + _untold(run) + _most(blamed),
+            evidence=tuple(Evidence(span_id=span.span_id, quote=excerpt(span.name)) for span, _ in blamed),
+            issues=(*slow, *_of_gaps(gaps or (), wall), *losses.issues(wall), *over),
+            recommendations=(*_to_speed_up(slow, blamed), *_to_fill(gaps or ()), *losses.advice(wall)),
+        )
+
+    def _over_target(self, wall: int, blamed: Sequence[tuple[Span, float]]) -> tuple[str, ...]:
+        target = (self.target_ms or 0) * 1e6
+        said = f"The run took {_ms(wall)}; the target is {_ms(target)}."
+        return (said, *(f"{_named(span)} is {share:.0%} of the critical path." for span, share in blamed))
+
+    def _over_targets(self, times: _Times) -> tuple[str, ...]:
+        out: list[str] = []
+        limits = ((self.tool_target_ms, times.tools), (self.llm_target_ms, times.models))
+        for target, table in (*limits, (self.retrieval_target_ms, {"retrieval": times.retrievals})):
+            if target is None:
+                continue
+            for name, spent in table.items():
+                slow = sum(one > target * 1e6 for one in spent)
+                if slow:
+                    calls = f"{slow} of {len(spent)} calls of {name}" if len(spent) > 1 else f"The call of {name}"
+                    out.append(f"{calls} took longer than {_ms(target * 1e6)}: {_spread(spent)}.")
+        return tuple(out)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+
+
+def _why_unknown(run: Run) -> str:
+    """Why the run's duration is not known; empty if it is."""
+    if not run.timed:
+        return "The times are not recorded: a transcript holds the order of its steps only."
+    root = run.root_span
+    if root is not None and root.raw.end_ns <= 0:
+        return "The run's own span never ended, so how long the run took is not recorded."
+    if run.end_ns <= run.start_ns:
+        return "The run's spans begin and end at the same time, so how long it took is not recorded."
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Times:
+    """How long the calls took, by tool and by model, and how long answers took to begin."""
+
+    tools: Mapping[str, Sequence[int]]
+    models: Mapping[str, Sequence[int]]
+    retrievals: Sequence[int]
+    first_tokens: Mapping[str, Sequence[float]]
+
+    @classmethod
+    def of(cls, run: Run) -> _Times:
+        """The times of a run; how long a call took that left no span, or whose span never ended, nobody knows."""
+        tools: dict[str, list[int]] = {}
+        for call in run.work:
+            if call.span >= 0 and (call.end_ns > call.start_ns or call.status != "unknown"):
+                tools.setdefault(call.name, []).append(call.end_ns - call.start_ns)
+        models: dict[str, list[int]] = {}
+        firsts: dict[str, list[float]] = {}
+        for call in run.llm_calls:
+            if call.end_ns > call.start_ns:
+                model = call.model or "a model that is not named"
+                models.setdefault(model, []).append(call.end_ns - call.start_ns)
+                if call.usage.ttft_ms is not None:
+                    firsts.setdefault(model, []).append(call.usage.ttft_ms * 1e6)
+        searched = [one.end_ns - one.start_ns for one in run.retrievals if one.end_ns > one.start_ns]
+        return cls(tools=tools, models=models, retrievals=searched, first_tokens=firsts)
+
+
+def _duration(run: Run, times: _Times) -> Score:
+    parts = [f"From {'the start to the end of the run' if run.root >= 0 else 'the first start to the last end'}."]
+    for what, table in (("tool", times.tools), ("model", times.models)):
+        if table:
+            name, spent = max(table.items(), key=lambda item: (percentile(item[1], 0.95), item[0]))
+            first = times.first_tokens.get(name) if what == "model" else None
+            began = f", first token {_spread(first)}" if first else ""
+            parts.append(f"{'Slowest ' if len(table) > 1 else 'The '}{what} {name}: {_spread(spent)}{began}.")
+    if times.retrievals:
+        parts.append(f"Retrieval: {_spread(times.retrievals)}.")
+    return Score(name="latency_ms", value=run.duration_ms, unit="ms", reason=" ".join(parts))
+
+
+def _spread(spent: Sequence[float]) -> str:
+    if len(spent) == 1:
+        return _ms(spent[0])
+    return f"p50 {_ms(percentile(spent, 0.5))}, p95 {_ms(percentile(spent, 0.95))} of {len(spent)}"
+
+
+def _ms(ns: float) -> str:
+    ms = ns / 1e6
+    return f"{ms:.0f} ms" if ms >= 10 else f"{ms:.3g} ms"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Losses:
+    """Time on the critical path that went by in failed calls and in calls that repeat an earlier one."""
+
+    failed: int
+    repeated: int
+    by_failed: Mapping[str, int]
+    by_repeated: Mapping[str, int]
+
+    @classmethod
+    def of(cls, run: Run, spent: Mapping[int, int]) -> _Losses:
+        """What was lost of the time that spans hold; time within a failed call, in whatever span, is the call's."""
+        failed, repeated = _failed(run), _repeated(run)
+        by_failed: dict[str, int] = {}
+        by_repeated: dict[str, int] = {}
+        if failed or repeated:
+            calls = _calls_around(run, spent, failed, repeated)
+            for at, ns in spent.items():
+                call = calls[at]
+                if call >= 0:
+                    table, name = (by_failed, failed[call]) if call in failed else (by_repeated, repeated[call])
+                    table[name] = table.get(name, 0) + ns
+        return cls(
+            failed=sum(by_failed.values()),
+            repeated=sum(by_repeated.values()),
+            by_failed=by_failed,
+            by_repeated=by_repeated,
+        )
+
+    def issues(self, wall: int) -> tuple[str, ...]:
+        """Where a hundredth of the run or more was lost, the most first."""
+        return tuple(
+            f"{_ms(ns)} went by in {what} calls of {name}: {ns / wall:.0%} of the run."
+            for what, table in (("failed", self.by_failed), ("repeated", self.by_repeated))
+            for name, ns in _worst(table, wall)
+        )
+
+    def advice(self, wall: int) -> tuple[str, ...]:
+        """What would save the time."""
+        failed, repeated = ([name for name, _ in _worst(table, wall)] for table in (self.by_failed, self.by_repeated))
+        return (
+            *(f"Find out why {name} fails, or let it fail sooner." for name in failed),
+            *(f"Keep the first result of {name} instead of waiting for it again." for name in repeated),
+        )
+
+
+def _worst(table: Mapping[str, int], wall: int) -> list[tuple[str, int]]:
+    """The names that hold a hundredth of the time or more, the most first."""
+    found = [(name, ns) for name, ns in table.items() if ns * 100 >= wall]
+    return sorted(found, key=lambda item: (-item[1], item[0]))
+
+
+def _failed(run: Run) -> Mapping[int, str]:
+    """The spans of failed calls with what was called; of a span of several calls all must have failed."""
+    out = _all_calls(run, [call for call in run.work if call.failed])
+    out.update((call.span, call.model or "a model") for call in run.llm_calls if call.failed)
+    out.update((one.span, "retrieval") for one in run.retrievals if one.failed)
+    return out
+
+
+def _repeated(run: Run) -> Mapping[int, str]:
+    """The spans of calls that repeat an earlier one."""
+    return _all_calls(run, [again for _, again in run.repeats.duplicates])
+
+
+def _all_calls(run: Run, calls: Sequence[ToolCall]) -> dict[int, str]:
+    found = {call.span: call.name for call in calls if call.span >= 0}
+    if not found:
+        return found
+    every = Counter(call.span for call in run.work)
+    these = Counter(call.span for call in calls)
+    return {at: name for at, name in found.items() if these[at] == every[at]}
+
+
+def _calls_around(
+    run: Run, spent: Mapping[int, int], failed: Mapping[int, str], repeated: Mapping[int, str]
+) -> Mapping[int, int]:
+    """For each span the failed call that it is or lies in, else the repeated one, else -1; the outermost of several."""
+    spans = run.trace.spans
+    out = {-1: -1, run.root: -1}
+    for index in spent:
+        at = index
+        chain: list[int] = []
+        while at not in out:
+            chain.append(at)
+            at = spans[at].parent
+        held = out[at]
+        for one in reversed(chain):
+            if (one in failed and held not in failed) or (one in repeated and held < 0):
+                held = one
+            out[one] = held
+    return out
+
+
+def _spent(path: Sequence[Segment]) -> dict[int, int]:
+    """The time on the critical path that each span holds."""
+    out: dict[int, int] = {}
+    for at, start, end in path:
+        if at in out:
+            out[at] += end - start
+        else:
+            out[at] = end - start
+    return out
+
+
+def _blamed(run: Run, spent: Mapping[int, int]) -> list[tuple[Span, float]]:
+    """The spans that hold most of the critical path, a hundredth or more, each with its share."""
+    wall = run.end_ns - run.start_ns
+    most = nsmallest(_NAMED, ((-ns, at) for at, ns in spent.items() if at >= 0 and ns * 100 >= wall))
+    return [(run.trace.spans[at], -ns / wall) for ns, at in most]
+
+
+def _named(span: Span) -> str:
+    return f"{span.name} itself" if span.kind in RUN_KINDS else span.name
+
+
+def _reason(wall: int, idle: int | None, losses: _Losses) -> str:
+    lost = (idle or 0) + losses.failed + losses.repeated
+    if lost:
+        parts = ((idle or 0, "idle"), (losses.failed, "in failed calls"), (losses.repeated, "in repeated calls"))
+        told = ", ".join(f"{_ms(ns)} {what}" for ns, what in parts if ns)
+        said = f"{lost / wall:.0%} of {_ms(wall)} was lost: {told}"
+    else:
+        said = f"Nothing of {_ms(wall)} was lost to {'idle time, ' if idle is not None else ''}failed or repeated calls"
+    return f"{said}." if idle is not None else f"{said}. {_UNRECORDED}"
+
+
+def _untold(run: Run) -> str:
+    """What may have been lost, and is not known."""
+    unclear = dict.fromkeys(call.name for call in run.work if call.status == "unknown")
+    parts = ((run.asked.untold, "repeat each other"), (tuple(unclear), "failed"))
+    return "".join(f" Whether calls of {', '.join(names)} {did} is not recorded." for names, did in parts if names)
+
+
+def _most(blamed: Sequence[tuple[Span, float]]) -> str:
+    shares = ", ".join(f"{_named(span)} {share:.0%}" for span, share in blamed)
+    return f" Most of the critical path: {shares}." if shares else ""
+
+
+def _of_gaps(gaps: Sequence[Gap], wall: int) -> tuple[str, ...]:
+    longest = sorted(gaps, key=lambda gap: (-gap.duration_ns, gap.start_ns))
+    out = [
+        f"Nothing ran for {_ms(gap.duration_ns)} ({gap.duration_ns / wall:.0%} of the run) {_between(gap)}."
+        for gap in longest[:_NAMED]
+    ]
+    if longest[_NAMED:]:
+        rest = sum(gap.duration_ns for gap in longest[_NAMED:])
+        out.append(f"{len(longest) - _NAMED} more idle gaps took {_ms(rest)} in all.")
+    return tuple(out)
+
+
+def _between(gap: Gap) -> str:
+    begun = gap.before.name if gap.before else "the start of the run"
+    ended = gap.after.name if gap.after else "the end of the run"
+    return f"between {begun} and {ended}"
+
+
+def _to_fill(gaps: Sequence[Gap]) -> tuple[str, ...]:
+    if not gaps:
+        return ()
+    longest = max(gaps, key=lambda gap: (gap.duration_ns, -gap.start_ns))
+    causes = "a limit of rate, a queue, a person, or work that is not instrumented"
+    return (f"Find out what the run waits for {_between(longest)}: {causes}.",)
+
+
+def _to_speed_up(slow: Sequence[str], blamed: Sequence[tuple[Span, float]]) -> tuple[str, ...]:
+    if not slow or not blamed:
+        return ()
+    return (f"Begin with {blamed[0][0].name}, the largest share of the critical path.",)
