@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from spanwise.catalog import EVALUATORS, default_evaluators
+import pytest
+
+from spanwise.catalog import EVALUATORS, PROFILES, default_evaluators
+from spanwise.evaluators.overall import is_known
 from spanwise.model.ports import Evaluator
 from spanwise.run import evaluate
 from tests.making import agent, run_of
@@ -16,9 +19,11 @@ def test_every_built_in_with_its_defaults() -> None:
 
 
 def test_names_are_those_of_the_scores() -> None:
-    """A built-in's score bears the built-in's name."""
+    """A built-in's first score bears the built-in's name, a further one has it in front."""
     scores = evaluate(run_of(agent(1)), default_evaluators()).scores
-    assert [(name, name) for name in EVALUATORS] == [(score.name, score.evaluator) for score in scores]
+    assert list(EVALUATORS) == list(dict.fromkeys(score.evaluator for score in scores))
+    assert [] == [name for name in EVALUATORS if name not in {score.name for score in scores}]
+    assert [] == [one for one in scores if one.name != one.evaluator and not one.name.startswith(f"{one.evaluator}_")]
 
 
 def test_defaults_are_made_anew() -> None:
@@ -26,3 +31,15 @@ def test_defaults_are_made_anew() -> None:
     one = default_evaluators()
     one.clear()
     assert list(EVALUATORS) == list(default_evaluators())
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_profiles(profile: str) -> None:
+    """Each profile's evaluators fit, give scores with their names in front, and its weights are those of scores."""
+    held = PROFILES[profile]
+    made = default_evaluators(profile)
+    assert list(held.evaluators) == list(made)
+    result = evaluate(run_of(agent(1)), made, overall=held.overall)
+    assert [] == [score for score in result.scores if not score.name.startswith(score.evaluator)]
+    assert "overall" == result.scores[-1].name
+    assert all(is_known(name, held.evaluators) for name in held.overall.weights)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 import spanwise
+from spanwise.catalog import EVALUATORS, PROFILES
+from spanwise.errors import ModelError
+from spanwise.evaluators.overall import Overall
+from spanwise.evaluators.redundancy import Redundancy
 from spanwise.model.score import Score
 from spanwise.model.trace import Run
 from tests.making import agent, chat, says, span, tool, trace_of, user
@@ -20,8 +24,36 @@ def test_scores_of_a_trace() -> None:
     trace = trace_of(agent(1), chat(2, parent=1, sent=[user("Q")], got=[says("A")]), tool(20, parent=1, arguments={}))
     (result,) = spanwise.score([trace])
     assert ("Q", "A") == (result.run.query, result.run.answer)
-    assert ["redundancy", "recovery", "cost"] == [score.name for score in result.scores][:3]
-    assert 1.0 == result.scores[0].value
+    assert [*EVALUATORS, "overall"] == [score.evaluator for score in result.scores if score.name != "latency_ms"]
+    assert {"redundancy": 1.0, "loops": 1.0, "overall": 1.0} == {
+        score.name: score.value for score in result.scores if score.name in {"redundancy", "loops", "overall"}
+    }
+
+
+def test_a_profile() -> None:
+    """A profile decides what is asked and how it is weighed; so may an overall score of one's own."""
+    trace = trace_of(agent(1), tool(20, parent=1, arguments={}))
+    (result,) = spanwise.score([trace], profile="classic")
+    assert [*PROFILES["classic"].evaluators] == list(dict.fromkeys(one.evaluator for one in result.scores[:-1]))
+    assert "overall" == result.scores[-1].name
+    mine = Overall(weights={"calls": 1.0}, known=("calls",))
+    (own,) = spanwise.score([trace], evaluators={"calls": calls}, overall=mine)
+    assert ["calls", "overall"] == [score.name for score in own.scores]
+
+
+def test_profiles_that_are_not_there() -> None:
+    """A profile that is not known, or stands beside evaluators, is refused."""
+    with pytest.raises(ModelError, match="There is no profile 'odd'; known: default, classic"):
+        spanwise.score([], profile="odd")
+    with pytest.raises(ModelError, match="Both evaluators and the profile 'classic' are given"):
+        spanwise.score([], profile="classic", evaluators={})
+
+
+@pytest.mark.parametrize("odd", [3, "redundancy", Redundancy, lambda: None])
+def test_what_is_no_evaluator(odd: object) -> None:
+    """A value that cannot be called on a run, such as a class in place of its instance, is refused by its name."""
+    with pytest.raises(ModelError, match=r"'mine' is no evaluator, .*; expected a value that is called on a run"):
+        spanwise.score([], evaluators={"mine": odd})
 
 
 def test_evaluators_of_ones_own() -> None:

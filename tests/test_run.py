@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from spanwise import run as run_module
+from spanwise.evaluators.overall import Overall
+from spanwise.evaluators.redundancy import Redundancy
+from spanwise.model.expectation import Rule, Rules
 from spanwise.model.score import Score, not_measurable
 from spanwise.model.trace import Run
-from spanwise.run import config_hash, evaluate, label_of
-from tests.making import agent, run_of, trace_of
+from spanwise.run import THRESHOLDS, config_hash, evaluate, label_of, name_of
+from tests.making import agent, chat, run_of, tool, trace_of, user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +51,7 @@ def scores(**evaluators: object) -> Sequence[Score]:
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was logged in another test was not logged here."""
     monkeypatch.setattr(run_module, "_told", set())
+    monkeypatch.setattr(run_module, "_hashes", {})
 
 
 def test_scores_in_order() -> None:
@@ -160,6 +164,100 @@ def test_times_are_logged_where_there_is_a_clock(caplog: pytest.LogCaptureFixtur
     assert ["x took 42 ns"] == caplog.messages
 
 
+# Names
+
+
+def test_two_configurations_have_two_names() -> None:
+    """Scores named as the evaluator's class get the name that it runs under, which may have thresholds of its own."""
+    run = run_of(
+        agent(1), *(tool(n, parent=1, name=name, arguments={}) for n, name in enumerate("aabcdefghi", start=2))
+    )
+    result = evaluate(run, {"redundancy": Redundancy(), "redundancy_strict": Redundancy()})
+    assert [("redundancy", "warn"), ("redundancy_strict", "warn")] == [(s.name, s.label) for s in result.scores]
+    own = evaluate(run, {"strict": Redundancy()}, thresholds={"strict": (0.5, 0.1), **THRESHOLDS})
+    assert [("strict", "ok", "strict")] == [(s.name, s.label, s.evaluator) for s in own.scores]
+
+
+@dataclass(frozen=True)
+class ToolTime:
+    """An evaluator with a further score."""
+
+    def __call__(self, run: Run, /) -> Sequence[Score]:
+        return [Score(name=name, value=1.0) for name in ("tool_time", "tool_time_ms", "tool_timely")]
+
+
+def brief(run: Run, /) -> Score:
+    """An evaluator that is a function."""
+    return Score(name="brief", value=1.0)
+
+
+def test_further_scores_are_renamed_too() -> None:
+    """A score with the evaluator's own name in front is renamed in front; another name is left as it is."""
+    found = scores(quick=ToolTime(), short=brief)
+    assert ["quick", "quick_ms", "tool_timely", "short"] == [score.name for score in found]
+    assert ["tool_time", "brief", "redundancy"] == [name_of(one) for one in (ToolTime(), brief, Redundancy())]
+
+
+def test_a_name_is_given_once() -> None:
+    """A second score of a name is an error under a name of its own, which says who gave the first one."""
+    found = scores(a=Says(), b=Says(), twice=gives([Score(name="y", value=1.0), Score(name="y", value=0.5)]))
+    assert [
+        ("x", "scored", ""),
+        ("b", "error", "a second score named 'x': evaluator 'a' gave one already"),
+        ("y", "scored", ""),
+        ("twice", "error", "a second score named 'y': it gave one already"),
+    ] == [(score.name, score.status, score.reason) for score in found]
+    third = scores(b=gives([Score(name="b", value=1.0), Score(name="b", value=1.0), Score(name="b", value=1.0)]))
+    assert ["b", "b_2", "b_3"] == [score.name for score in third]
+
+
+# Taken together
+
+
+def test_the_overall_score_comes_last() -> None:
+    """The scores are weighed into one, which is labelled and numbered like the others."""
+    overall = Overall(weights={"x": 1.0, "y": 3.0}, known=("x", "y"))
+    evaluators = {"x": Says(), "y": Says(name="y", value=0.0)}
+    result = evaluate(run_of(agent(1)), evaluators, overall=overall, revision=2)
+    last = result.scores[-1]
+    assert ("overall", 0.25, "alert", 2, config_hash(overall)) == (
+        last.name,
+        last.value,
+        last.label,
+        last.revision,
+        last.config_hash,
+    )
+
+
+def test_an_evaluator_may_not_call_its_score_overall() -> None:
+    """Where an evaluator gives a score of that name, the one that all are weighed into is the second."""
+    result = evaluate(
+        run_of(agent(1)), {"x": Says(name="overall")}, overall=Overall(weights={"overall": 1.0}, known=("overall",))
+    )
+    assert ["scored", "error"] == [score.status for score in result.scores]
+
+
+RULES = Rules((Rule(name="weather", words=("rain",)), Rule(name="all", words=("will",))))
+
+
+@pytest.mark.parametrize(
+    ("query", "rules", "kind"),
+    [
+        ("Will it rain?", RULES, "weather"),
+        ("Will it?", RULES, "all"),
+        ("Why?", RULES, ""),
+        (None, RULES, ""),
+        ("Will it rain?", Rules(), ""),
+        ("Will it rain?", None, ""),
+    ],
+)
+def test_the_type_of_a_query(query: str | None, rules: Rules | None, kind: str) -> None:
+    """The first rule that matches the query names its type; where none does, or no query is recorded, there is none."""
+    sent = [user(query)] if query else None
+    run = run_of(agent(1), chat(2, parent=1, sent=sent))
+    assert kind == evaluate(run, {}, rules=rules).query_type
+
+
 # The hash of a configuration
 
 
@@ -212,3 +310,23 @@ def test_the_same_in_every_process() -> None:
         for seed in ("1", "2", "3")
     }
     assert 1 == len(told)
+
+
+def test_a_hash_is_computed_once() -> None:
+    """A frozen evaluator's hash is kept; one whose parameters may change is hashed anew; the number kept is bounded."""
+    held = Says()
+    assert config_hash(held) == config_hash(held)
+    changing = Changing()
+    before = config_hash(changing)
+    changing.limit = 2
+    assert before != config_hash(changing)
+    many = [Says(value=n / 300) for n in range(300)]
+    assert 300 == len({config_hash(one) for one in many})
+    assert len(run_module._hashes) <= 256
+
+
+@dataclass
+class Changing:
+    """An evaluator whose parameters can be set anew."""
+
+    limit: int = 1

@@ -1,66 +1,97 @@
 """What a user set for a project: `[tool.spanwise]` in pyproject.toml, or a spanwise.toml of its own.
 
     [tool.spanwise]
-    evaluators = ["redundancy", "recovery"]      # which ones run; all where not given
+    profile = "default"                          # or "classic": which evaluators run, and how they are weighed
+    budget_ms = 50                               # how long one evaluator may take for one run
+    rules = "rules.yaml"                         # which tools a kind of query calls for
+
+    [tool.spanwise.evaluators]                   # a list of names instead: only these run
+    cost = false                                 # not this one
+    redundancy_strict = { use = "redundancy", near_duplicates = "count" }
+    refund = { use = "acme.checks:Refund", limit = 3 }
+
+    [tool.spanwise.weights]                      # for the overall score; what is not named stays as it is
+    refund = 0.2
 
     [tool.spanwise.thresholds.redundancy]        # when a score without a unit is ok, and when it is an alert
     ok = 0.95
     alert = 0.85
 
-In spanwise.toml the same keys stand at the top. All errors of a file are told at once.
+In spanwise.toml the same keys stand at the top. All errors of a file are told at once, before any trace is read.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from spanwise.catalog import EVALUATORS
-from spanwise.errors import SpecError
-from spanwise.model.ports import Evaluator
+from spanwise.catalog import PROFILES, default_evaluators
+from spanwise.errors import ModelError, SpecError
+from spanwise.evaluators.overall import Overall, is_known, is_weight
+from spanwise.model.expectation import Rules
+from spanwise.model.ports import AnyEvaluator
 from spanwise.run import DEFAULT_THRESHOLD, THRESHOLDS
+from spanwise.selection import OVERALL, Selection, read_rules
 
-KEYS = ("evaluators", "thresholds")
+KEYS = ("profile", "evaluators", "weights", "thresholds", "rules", "budget_ms")
 _LIMITS = ("ok", "alert")
+_NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The settings of a project; `source` is the file they are from, empty for the defaults."""
 
-    evaluators: tuple[str, ...] = tuple(EVALUATORS)
+    profile: str = "default"
+    evaluators: Mapping[str, AnyEvaluator] = field(default_factory=default_evaluators)
+    overall: Overall | None = field(default_factory=lambda: PROFILES["default"].overall)
     thresholds: Mapping[str, tuple[float, float]] = field(default_factory=lambda: dict(THRESHOLDS))
+    rules: Rules = field(default_factory=Rules)
+    budget_ns: int | None = None
     source: str = ""
 
+    def only(self, names: Collection[str]) -> Settings:
+        """These settings for the evaluators of these names alone; an overall score is given if it is named.
 
-def load(path: Path | None = None, *, start: Path | None = None) -> Settings:
+        Raises:
+            SpecError: No evaluator has one of the names.
+        """
+        selection = Selection(profile=self.profile, rules=self.rules.rules, held=self.evaluators)
+        found = selection.by_name(names, "evaluators")
+        if selection.errors:
+            raise SpecError("\n".join(selection.errors))
+        return replace(self, evaluators=found, overall=self.overall if OVERALL in names else None)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The names of the scores that every run gets; an evaluator's further ones have its name in front."""
+        return (*self.evaluators, OVERALL) if self.overall else tuple(self.evaluators)
+
+
+def load(path: Path | None = None, *, start: Path | None = None, profile: str = "") -> Settings:
     """The settings in a file, or in the nearest one at or above a folder; the defaults where there is none.
 
+    Args:
+        path: A file; the nearest one where not given.
+        start: The folder to look from; the current one where not given.
+        profile: Goes before the file's.
+
     Raises:
-        SpecError: a file that was named is not there, or its text is not usable.
+        SpecError: A file that was named is not there, or its text is not usable, or there is no such profile.
     """
+    if profile and profile not in PROFILES:
+        raise SpecError(f"read {profile!r}, expected a profile: {', '.join(PROFILES)}")
     if path is not None:
-        return _read(path) or Settings(source=str(path))
+        return _read(path, profile) or _settings({}, _Place(str(path), profile))
     for candidate in _candidates(start or Path.cwd()):
-        found = _read(candidate) if candidate.is_file() else None
+        found = _read(candidate, profile) if candidate.is_file() else None
         if found is not None:
             return found
-    return Settings()
-
-
-def chosen(names: Collection[str]) -> dict[str, Evaluator]:
-    """The evaluators of these names, with their default parameters, in the order of the catalogue.
-
-    Raises:
-        SpecError: a name is not in the catalogue.
-    """
-    unknown = [name for name in names if name not in EVALUATORS]
-    if unknown:
-        raise SpecError(f"unknown evaluator {', '.join(map(repr, unknown))}; known: {', '.join(EVALUATORS)}")
-    return {name: make() for name, make in EVALUATORS.items() if name in names}
+    return _settings({}, _Place("", profile))
 
 
 def _candidates(start: Path) -> Iterator[Path]:
@@ -72,7 +103,21 @@ def _candidates(start: Path) -> Iterator[Path]:
             return
 
 
-def _read(path: Path) -> Settings | None:
+@dataclass(slots=True)
+class _Place:
+    """Where settings are read from, and what is wrong with them."""
+
+    source: str
+    profile: str
+    where: str = ""
+    errors: list[str] = field(default_factory=list[str])
+
+    def of(self, key: str) -> str:
+        """The place of a key at the top."""
+        return _inner(self.where, key)
+
+
+def _read(path: Path, profile: str) -> Settings | None:
     """The settings of a file; None where it is a pyproject.toml that has none."""
     try:
         document: Mapping[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -80,34 +125,40 @@ def _read(path: Path) -> Settings | None:
         raise SpecError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SpecError(f"{path}: is not TOML: {error}") from error
-    where = ""
+    place = _Place(str(path), profile)
     table: object = document
     if path.name == "pyproject.toml":
-        where = "tool.spanwise"
+        place.where = "tool.spanwise"
         tools = document.get("tool")
         table = cast("Mapping[str, object]", tools).get("spanwise") if isinstance(tools, Mapping) else None
         if table is None:
             return None
-    errors: list[str] = []
-    settings = _settings(table, where, str(path), errors)
-    if errors:
-        raise SpecError("\n".join(f"{path}, {error}" for error in errors))
+    settings = _settings(table, place)
+    if place.errors:
+        raise SpecError("\n".join(f"{path}, {error}" for error in place.errors))
     return settings
 
 
-def _settings(table: object, where: str, source: str, errors: list[str]) -> Settings:
-    fields = _table(table, where, KEYS, errors)
-    names = tuple(EVALUATORS)
-    if "evaluators" in fields:
-        names = _names(fields["evaluators"], _place(where, "evaluators"), errors)
-    thresholds = dict(THRESHOLDS)
-    place = _place(where, "thresholds")
-    for name, limits in _table(fields.get("thresholds", {}), place, None, errors).items():
-        thresholds[name] = _threshold(limits, name, _place(place, name), errors)
-    return Settings(evaluators=names, thresholds=thresholds, source=source)
+def _settings(table: object, at: _Place) -> Settings:
+    errors = at.errors
+    fields = _table(table, at.where, KEYS, errors)
+    profile = at.profile or _profile(fields.get("profile", "default"), at)
+    folder = Path(at.source).parent
+    rules = read_rules(fields["rules"], at.of("rules"), folder, errors) if "rules" in fields else ()
+    selection = Selection(profile=profile, folder=folder, rules=rules, errors=errors)
+    evaluators, overall = _evaluators(fields.get("evaluators", {}), at, selection)
+    return Settings(
+        profile=profile,
+        evaluators=evaluators,
+        overall=_overall(fields.get("weights", {}), profile, evaluators, at) if overall else None,
+        thresholds=_thresholds(fields.get("thresholds", {}), at),
+        rules=Rules(rules),
+        budget_ns=_budget(fields["budget_ms"], at) if "budget_ms" in fields else None,
+        source=at.source,
+    )
 
 
-def _place(where: str, key: str) -> str:
+def _inner(where: str, key: str) -> str:
     return f"{where}.{key}" if where else key
 
 
@@ -119,23 +170,59 @@ def _table(value: object, where: str, known: tuple[str, ...] | None, errors: lis
     fields = cast("Mapping[str, object]", value)
     if known is not None:
         errors += [
-            f"{_place(where, key)}: unknown key; known: {', '.join(known)}" for key in fields if key not in known
+            f"{_inner(where, key)}: unknown key; known: {', '.join(known)}" for key in fields if key not in known
         ]
     return fields
 
 
-def _names(value: object, where: str, errors: list[str]) -> tuple[str, ...]:
+def _profile(value: object, at: _Place) -> str:
+    if isinstance(value, str) and value in PROFILES:
+        return value
+    at.errors.append(f"{at.of('profile')}: read {value!r}, expected {' or '.join(map(repr, PROFILES))}")
+    return "default"
+
+
+def _evaluators(value: object, at: _Place, selection: Selection) -> tuple[dict[str, AnyEvaluator], bool]:
+    """The evaluators of a list of names or of a table, and whether their scores are weighed into one."""
+    where = at.of("evaluators")
+    if isinstance(value, Mapping):
+        table = cast("Mapping[str, object]", value)
+        return selection.by_table(table, where), table.get(OVERALL, True) is not False
     listed = cast("list[object]", value) if isinstance(value, list) else []
-    if not listed or not all(isinstance(name, str) for name in listed):
-        errors.append(f"{where}: read {value!r}, expected a list of names of evaluators")
-        return ()
-    names = tuple(str(name) for name in listed)
-    errors += [
-        f"{where}: unknown evaluator {name!r}; known: {', '.join(EVALUATORS)}"
-        for name in names
-        if name not in EVALUATORS
-    ]
-    return names
+    names = [name for name in listed if isinstance(name, str)]
+    if not names or len(names) != len(listed):
+        at.errors.append(f"{where}: read {value!r}, expected a list of names of evaluators, or a table")
+    return selection.by_name(names, where), OVERALL in names
+
+
+def _overall(value: object, profile: str, evaluators: Collection[str], at: _Place) -> Overall:
+    standard = PROFILES[profile].overall
+    where = at.of("weights")
+    weights = dict(standard.weights)
+    before = len(at.errors)
+    for name, weight in _table(value, where, None, at.errors).items():
+        place = _inner(where, name)
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not is_weight(weight):
+            at.errors.append(f"{place}: read {weight!r}, expected a number of at least 0")
+        elif not is_known(name, evaluators):
+            at.errors.append(f"{place}: unknown score; known: {', '.join(dict.fromkeys((*evaluators, *weights)))}")
+        else:
+            weights[name] = float(weight)
+    if len(at.errors) > before:
+        return standard
+    try:
+        return replace(standard, weights=weights, known=evaluators)
+    except ModelError as error:
+        at.errors.append(f"{where}: {error}")
+        return standard
+
+
+def _thresholds(value: object, at: _Place) -> Mapping[str, tuple[float, float]]:
+    where = at.of("thresholds")
+    found = dict(THRESHOLDS)
+    for name, limits in _table(value, where, None, at.errors).items():
+        found[name] = _threshold(limits, name, _inner(where, name), at.errors)
+    return found
 
 
 def _threshold(value: object, name: str, where: str, errors: list[str]) -> tuple[float, float]:
@@ -145,9 +232,16 @@ def _threshold(value: object, name: str, where: str, errors: list[str]) -> tuple
     for key in _LIMITS:
         number = fields.get(key, read[key])
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0.0 <= number <= 1.0:
-            errors.append(f"{_place(where, key)}: read {number!r}, expected a number from 0 to 1")
+            errors.append(f"{_inner(where, key)}: read {number!r}, expected a number from 0 to 1")
         else:
             read[key] = float(number)
     if read["alert"] > read["ok"]:
         errors.append(f"{where}: alert {read['alert']} lies above ok {read['ok']}")
     return read["ok"], read["alert"]
+
+
+def _budget(value: object, at: _Place) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and value > 0):
+        at.errors.append(f"{at.of('budget_ms')}: read {value!r}, expected a number of milliseconds above 0")
+        return None
+    return round(value * _NS_PER_MS)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
+from spanwise.config import KEYS
 from tests.cli.command import environment, spanwise
 
 GOOD = "pydantic-ai__builtin.json"
@@ -30,16 +31,47 @@ def test_a_run_is_scored_in_a_table(folder: Path) -> None:
     assert done.out == snapshot("""\
 pydantic-ai__builtin.json, trace 204ce4638213ede390fffa1598b660d1
 How many people lived in France in 2024, and what is 10% of that?
-╭────────────┬──────────┬───────┬──────────────────────────────────────────────────────────────╮
-│ score      │    value │ label │ reason                                                       │
-├────────────┼──────────┼───────┼──────────────────────────────────────────────────────────────┤
-│ redundancy │     0.75 │ alert │ 1 of 4 tool calls repeat an earlier one.                     │
-│ recovery   │     1.00 │ ok    │ 1 of 1 failures of tools were recovered from.                │
-│ cost       │ $0.00035 │       │ 5 model calls, 2138 input and 86 output tokens, as recorded. │
-╰────────────┴──────────┴───────┴──────────────────────────────────────────────────────────────╯
-issues  search_docs was called again with the same arguments ({"query":"population of France 2024"}); the repeat took 22
-        ms.
+╭─────────────────────┬────────────────┬───────┬───────────────────────────────────────────────────────────────────────╮
+│ score               │          value │ label │ reason                                                                │
+├─────────────────────┼────────────────┼───────┼───────────────────────────────────────────────────────────────────────┤
+│ tool_selection      │           1.00 │ ok    │ Valid by name and arguments, of the tools that were offered: 4 of 4   │
+│                     │                │       │ calls.                                                                │
+│ tool_sequence       │ not applicable │       │ No sequence was expected of this run. Give `expected`, or             │
+│                     │                │       │ `anti_patterns`.                                                      │
+│ tool_arguments      │           1.00 │ ok    │ 4 of 4 tool calls fit the schema of their tool.                       │
+│ redundancy          │           0.75 │ alert │ 1 of 4 tool calls repeat an earlier one. Wasted: 22 ms, 508 tokens    │
+│                     │                │       │ and $0.000078.                                                        │
+│ loops               │           1.00 │ ok    │ No cycle repeats in 4 tool calls.                                     │
+│ efficiency          │           0.75 │ warn  │ 3 of 4 tool calls were of use. Results found again: 0 in the answer,  │
+│                     │                │       │ 1 in a later call.                                                    │
+│ recovery            │           1.00 │ ok    │ 1 of 1 failures of tools (1 permanent) were recovered from, after 62  │
+│                     │                │       │ ms.                                                                   │
+│ latency             │           0.90 │ warn  │ 10% of 329 ms was lost: 11 ms in failed calls, 22 ms in repeated      │
+│                     │                │       │ calls. Most of the critical path: chat gpt-4o-mini 17%, chat          │
+│                     │                │       │ gpt-4o-mini 17%, chat gpt-4o-mini 17%.                                │
+│ latency_ms          │      329.08 ms │       │ From the start to the end of the run. Slowest tool search_docs: p50   │
+│                     │                │       │ 21 ms, p95 22 ms of 2. The model gpt-4o-mini-2024-07-18: p50 56 ms,   │
+│                     │                │       │ p95 57 ms of 5.                                                       │
+│ cost                │       $0.00035 │       │ 5 model calls, 2138 input (256 read from a cache) and 86 output       │
+│                     │                │       │ tokens, as recorded.                                                  │
+│ retrieval_relevance │ not applicable │       │ The run retrieved nothing.                                            │
+│ handoffs            │ not applicable │       │ No agent handed over to another.                                      │
+│ overall             │           0.93 │ ok    │ 100% of the weight is scored: 0.31 x 1.00 tool_selection + 0.15 x     │
+│                     │                │       │ 1.00 tool_arguments + 0.15 x 0.75 redundancy + 0.15 x 0.90 latency +  │
+│                     │                │       │ 0.08 x 0.75 efficiency + 0.08 x 1.00 loops + 0.08 x 1.00 recovery.    │
+╰─────────────────────┴────────────────┴───────┴───────────────────────────────────────────────────────────────────────╯
+issues  search_docs was called twice with the same arguments ({"query":"population of France 2024"}); the second call
+        cost 22 ms, 508 tokens and $0.000078.
+        search_docs ({"query":"population of France 2024"}) repeats an earlier call.
+        11 ms went by in failed calls of calculator: 3% of the run.
+        22 ms went by in repeated calls of search_docs: 7% of the run.
+        $0.000078 of $0.00035 (22%) went to 1 repeated tool call.
+        redundancy at 0.75 takes 0.04 off overall.
+        efficiency at 0.75 takes 0.02 off overall.
+        latency at 0.90 takes 0.02 off overall.
 advice  Keep the first result of search_docs in the conversation, or cache search_docs by its arguments.
+        Find out why calculator fails, or let it fail sooner.
+        Keep the first result of search_docs instead of waiting for it again.
 
 """)
 
@@ -60,9 +92,10 @@ def test_standard_input_is_read(folder: Path) -> None:
 
 
 def test_many_runs_have_a_summary(folder: Path) -> None:
-    """A whole folder is a summary, with the worst runs named."""
+    """A whole folder is a summary: numbers with targets, what was wasted, the worst runs."""
     done = spanwise("score", ".", cwd=folder)
-    assert (0, True, True) == (done.code, " runs\n" in done.out, "\nworst 10\n" in done.out)
+    words = (" runs\n", "│ latency compliance │", "\nrepeated calls took ", "\nworst 10\n")
+    assert (0, []) == (done.code, [word for word in words if word not in done.out])
 
 
 def test_a_broken_file_does_not_stop_the_others(folder: Path, tmp_path: Path) -> None:
@@ -124,7 +157,7 @@ def test_a_gate_says_what_is_in_its_way(folder: Path) -> None:
     done = spanwise("score", GOOD, "--fail-under", "redundancy=0.9", cwd=folder)
     where = f"{GOOD} 204ce4638213ede390fffa1598b660d1 run 1db61002f6328893"
     why = "redundancy 0.75 is under 0.9: 1 of 4 tool calls repeat an earlier one."
-    assert f"gate: failed: {where}: {why}\n" == done.err
+    assert (1, True) == (len(done.err.splitlines()), done.err.startswith(f"gate: failed: {where}: {why}"))
     assert "redundancy" in done.out
 
 
@@ -158,12 +191,40 @@ def test_settings_choose_evaluators_and_thresholds(folder: Path, tmp_path: Path)
     assert ["recovery"] == [score["name"] for score in json.loads(done.out)["scores"]]
 
 
+def test_a_profile_can_be_chosen(folder: Path) -> None:
+    """The classic profile has its own evaluators and weights; one that is not there is unusable."""
+    done = spanwise("score", GOOD, "--profile", "classic", "--format", "json", cwd=folder)
+    values = {score["name"]: score["value"] for score in json.loads(done.out)["scores"]}
+    assert (0.9, 0.65, 1.0) == (values["overall"], values["efficiency"], values["redundancy"])
+    assert 2 == spanwise("score", GOOD, "--profile", "odd", cwd=folder).code
+
+
+@pytest.mark.parametrize(("least", "code"), [("0.5", 0), ("0.99", 1)])
+def test_a_gate_on_all_scores_together(folder: Path, least: str, code: int) -> None:
+    """The overall score has a least value like any other; named beside an evaluator it is made of that one."""
+    assert code == spanwise("score", GOOD, "--fail-under", f"overall={least}", cwd=folder).code
+    done = spanwise(
+        "score", GOOD, "--evaluator", "redundancy", "--evaluator", "overall", "--format", "json", cwd=folder
+    )
+    assert [("redundancy", 0.75), ("overall", 0.75)] == [
+        (score["name"], score["value"]) for score in json.loads(done.out)["scores"]
+    ]
+
+
+def test_rules_name_the_type_of_a_query(folder: Path, tmp_path: Path) -> None:
+    """Where a rule matches the query its name is in the JSON."""
+    settings = tmp_path / "spanwise.toml"
+    settings.write_text('rules = [{ name = "population", words = ["people"], expected = ["search_docs"] }]\n')
+    done = spanwise("score", GOOD, BARE, "--config", settings, "--format", "json", cwd=folder)
+    assert ["population", None] == [json.loads(line).get("query_type") for line in done.out.splitlines()]
+
+
 def test_errors_in_settings_are_one_line_each(folder: Path, tmp_path: Path) -> None:
     """Each error of a file of settings is a line of its own."""
     settings = tmp_path / "spanwise.toml"
     settings.write_text("a = 1\nb = 2\n")
     done = spanwise("score", GOOD, "--config", settings, cwd=folder)
-    expected = [f"error: {settings}, {key}: unknown key; known: evaluators, thresholds" for key in "ab"]
+    expected = [f"error: {settings}, {key}: unknown key; known: {', '.join(KEYS)}" for key in "ab"]
     assert (2, expected) == (done.code, done.err.splitlines())
 
 

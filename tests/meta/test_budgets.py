@@ -78,9 +78,9 @@ def test_names_say_what_a_module_is_for(python_files: Sequence[Path], root: Path
 
 
 def test_modules_have_tests(root: Path) -> None:
-    """The tests mirror the core file for file: each module from model to run has its test module."""
+    """The tests mirror the core file for file: each module from model to fleet has its test module."""
     package = root / "src" / "spanwise"
-    modules = [package / f"{name}.py" for name in ("errors", "text", "pricing", "stats", "run")]
+    modules = [package / f"{name}.py" for name in ("errors", "text", "pricing", "stats", "run", "fleet")]
     for folder in ("model", "conventions", "assembly", "evaluators"):
         modules += sorted((package / folder).glob("*.py"))
     untested = [

@@ -10,6 +10,8 @@ import pytest
 
 # Kind of built-in -> its folder, and its table in spanwise.catalog. Kinds to come are checked when there.
 CATALOGUED = {"evaluators": "EVALUATORS", "sources": "SOURCES", "sinks": "SINKS"}
+# Files of evaluators/ that are no row of that table: a profile of their own, and what weighs scores into one.
+BESIDE = {"classic": "CLASSIC", "overall": "PROFILES"}
 
 
 def stems(folder: Path) -> list[str]:
@@ -86,6 +88,7 @@ def test_built_ins_are_in_the_catalogue(root: Path, kind: str) -> None:
 
     names = stems(root / "src" / "spanwise" / kind) if kind in kinds_present(root) else []
     rows = rows_of(getattr(catalog, CATALOGUED[kind])) if names else []
+    names = [name for name in names if kind != "evaluators" or name not in BESIDE]
     modules = {name: importlib.import_module(f"spanwise.{kind}.{name}") for name in names}
     assert [] == [name for name, module in modules.items() if not of_module(module, rows)]
 
@@ -109,6 +112,19 @@ def test_catalogued_names_have_a_file_a_test_and_a_page(root: Path, kind: str) -
         )
     }
     assert {} == lacking
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_stands_beside_the_table_is_used_described_and_tested(root: Path, name: str) -> None:
+    """A file of evaluators/ that is no row is used by a table of its own, and has its page and its test module."""
+    from spanwise import catalog
+
+    module = importlib.import_module(f"spanwise.evaluators.{name}")
+    rows = rows_of(getattr(catalog, BESIDE[name]))
+    used = [*rows, *(type(getattr(row, "overall", None)) for row in rows)]
+    assert of_module(module, used)
+    assert described("evaluators", name, root=root)
+    assert has_test("evaluators", name, root=root)
 
 
 def test_there_are_built_ins(root: Path) -> None:

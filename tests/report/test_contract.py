@@ -181,6 +181,17 @@ def test_without_content_nothing_that_was_written_is_left() -> None:
     assert to_contract(RESULT).keys() == document.keys()
 
 
+def test_the_type_of_a_query_is_told() -> None:
+    """Where a rule names the query's type it stands behind the query, content or not; else there is no such key."""
+    typed = RunResult(run=RUN, scores=(), query_type="news")
+    for content in (True, False):
+        document = to_contract(typed, content=content)
+        assert ("news", list(to_contract(RESULT))) == (
+            document["query_type"],
+            [key for key in document if key != "query_type"],
+        )
+
+
 @pytest.mark.parametrize(
     ("score", "reason"),
     [

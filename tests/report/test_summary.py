@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from spanwise.assembly.tree import build_trace
+from spanwise.fleet import histogram
+from spanwise.model.raw import RawSpan
 from spanwise.model.result import RunResult
 from spanwise.model.score import Score, not_applicable, not_measurable
 from spanwise.report.summary import Summary, bar
 from spanwise.report.terminal import console
-from tests.making import agent, trace_id
+from tests.making import agent, chat, tool, trace_id
+
+MS = 1_000_000
 
 
-def result(number: int, *scores: Score, revision: int = 1) -> RunResult:
+def result(number: int, *scores: Score, revision: int = 1, spans: Sequence[RawSpan] = (), kind: str = "") -> RunResult:
     """The scores of a run of its own trace."""
-    trace = build_trace(trace_id(number), [agent(1)])
-    return RunResult(run=trace.runs[0], scores=scores, source=f"{number}.json", revision=revision)
+    trace = build_trace(trace_id(number), [agent(1), *spans])
+    return RunResult(run=trace.runs[0], scores=scores, source=f"{number}.json", revision=revision, query_type=kind)
 
 
 def scored(value: float, *, name: str = "redundancy", unit: str = "", label: str = "alert") -> Score:
@@ -52,14 +57,24 @@ def test_scores_are_distributed_and_the_worst_named() -> None:
     assert shown(summary) == snapshot("""\
 12 runs
 ╭────────────┬────────┬─────┬─────┬───────┬─────────┬─────────┬─────────┬────────┬──────────────╮
-│ score      │ scored │ n/a │ n/m │ error │    mean │     p10 │     p50 │    p90 │ distribution │
+│ score      │ scored │ n/a │ n/m │ error │    mean │      p5 │     p50 │    p95 │ distribution │
 ├────────────┼────────┼─────┼─────┼───────┼─────────┼─────────┼─────────┼────────┼──────────────┤
-│ redundancy │     12 │   0 │   0 │     0 │    0.62 │    0.21 │    0.65 │   1.00 │  ▂▂▂▂▂▂▂▂█   │
-│ cost       │      8 │   0 │   4 │     0 │ $0.0060 │ $0.0017 │ $0.0060 │ $0.010 │ ▄▄ ▄▄ ▄▄ █   │
+│ redundancy │     12 │   0 │   0 │     0 │    0.62 │    0.16 │    0.65 │   1.00 │  ▂▂▂▂▂▂▂▂█   │
+│ cost       │      8 │   0 │   4 │     0 │ $0.0060 │ $0.0014 │ $0.0060 │ $0.011 │ ▄▄ ▄▄ ▄▄ █   │
 │ odd        │      0 │   0 │   0 │     1 │       - │       - │       - │      - │              │
 │ recovery   │      0 │  11 │   0 │     0 │       - │       - │       - │      - │              │
 ╰────────────┴────────┴─────┴─────┴───────┴─────────┴─────────┴─────────┴────────┴──────────────╯
 n/a: the question does not arise; n/m: the trace lacks the data. Neither enters a mean.
+
+╭────────────────────┬───────┬────────┬────────┬────────────────┬─────────────────────────────────────────╮
+│ over all runs      │ value │ target │  alert │ status         │ from                                    │
+├────────────────────┼───────┼────────┼────────┼────────────────┼─────────────────────────────────────────┤
+│ tool selection     │     - │ > 0.90 │ < 0.80 │ not measurable │ 0 runs scored                           │
+│ mean score         │     - │ > 0.80 │ < 0.60 │ not measurable │ 0 runs scored                           │
+│ redundancy rate    │     - │   < 5% │  > 15% │ not measurable │ 0 of 0 tool calls repeat an earlier one │
+│ recovery           │     - │  > 80% │  < 50% │ not measurable │ 0 of 0 failures were recovered from     │
+│ latency compliance │     - │  > 90% │  < 70% │ not measurable │ 0 of 0 runs are labelled ok             │
+╰────────────────────┴───────┴────────┴────────┴────────────────┴─────────────────────────────────────────╯
 
 worst 9
 0.10  1.json, trace 00000000000000000000000000000001
@@ -89,7 +104,12 @@ def test_a_run_given_again_replaces_itself() -> None:
     summary.add(result(1, scored(0.1), scored(0.5, name="recovery")))
     summary.add(result(1, scored(0.9, label="ok"), revision=2))
     text = shown(summary)
-    assert (1, True, False, False) == (len(summary), "because of 0.9" in text, "because of 0.1" in text, "0.50" in text)
+    assert (1, True, False, False) == (
+        len(summary),
+        "because of 0.9" in text,
+        "because of 0.1" in text,
+        " 0.50 │" in text,
+    )
 
 
 def test_perfect_runs_are_not_among_the_worst() -> None:
@@ -119,16 +139,60 @@ def test_reasons_can_be_left_out() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1), st.sampled_from(["", "ms"]))
 def test_histograms_have_ten_characters(values: list[float], unit: str) -> None:
     """Any values fit in ten characters, and the fullest bin is full."""
-    drawn = bar(values, unit=unit)
+    drawn = bar(histogram(values, unit=unit))
     assert (10, "\N{FULL BLOCK}") == (len(drawn), max(drawn))
 
 
 def test_histograms_say_where_values_lie() -> None:
-    """Values from 0 to 1 have their place on that range, others on their own."""
-    assert ("%         ", "%        %") == (
-        bar([0.0], blocks=" .:-=+*#%"),
-        bar([5.0, 25.0], unit="ms", blocks=" .:-=+*#%"),
+    """Values from 0 to 1 have their place on that range, others on their own; of none there is nothing to draw."""
+    assert ("%         ", "%        %", "") == (
+        bar(histogram([0.0]), blocks=" .:-=+*#%"),
+        bar(histogram([5.0, 25.0], unit="ms"), blocks=" .:-=+*#%"),
+        bar(()),
     )
+
+
+def test_numbers_with_targets_and_waste() -> None:
+    """Over all runs the rates are held against their targets, and what repeats took is told as far as it is known."""
+    summary = Summary()
+    for number in range(1, 4):
+        calls = [
+            tool(n, parent=1, start=n * MS, end=(n + 10) * MS, arguments=None if number == 3 else {}, result="r")
+            for n in (10, 30)
+        ]
+        asked = [chat(2, parent=1, tokens=(30, 10), model="scripted")] if number == 1 else []
+        summary.add(result(number, scored(0.85, name="overall"), spans=[*asked, *calls]))
+    assert shown(summary).split("\n\n")[1] == snapshot("""\
+╭────────────────────┬───────┬────────┬────────┬────────────────┬─────────────────────────────────────────╮
+│ over all runs      │ value │ target │  alert │ status         │ from                                    │
+├────────────────────┼───────┼────────┼────────┼────────────────┼─────────────────────────────────────────┤
+│ tool selection     │     - │ > 0.90 │ < 0.80 │ not measurable │ 0 runs scored                           │
+│ mean score         │  0.85 │ > 0.80 │ < 0.60 │ ok             │ 3 runs scored                           │
+│ redundancy rate    │ 50.0% │   < 5% │  > 15% │ alert          │ 2 of 4 tool calls repeat an earlier one │
+│ recovery           │     - │  > 80% │  < 50% │ not measurable │ 0 of 0 failures were recovered from     │
+│ latency compliance │     - │  > 90% │  < 70% │ not measurable │ 0 of 0 runs are labelled ok             │
+╰────────────────────┴───────┴────────┴────────┴────────────────┴─────────────────────────────────────────╯
+repeated calls took 20 ms (not known of 1 run), 20 tokens (not known of 2 runs)\
+""")
+
+
+def test_types_of_queries() -> None:
+    """Where rules name types of queries each has its runs and means, the twenty most frequent are shown."""
+    summary = Summary()
+    summary.add(result(1, scored(0.5), not_measurable("recovery", "no"), kind="news \x1b[1m"))
+    summary.add(result(2, scored(0.7, name="recovery"), kind="data"))
+    summary.add(result(3, scored(0.7), kind="data"))
+    assert shown(summary).split("\n\n")[2] == snapshot("""\
+╭───────────────┬──────┬────────────┬──────────╮
+│ type of query │ runs │ redundancy │ recovery │
+├───────────────┼──────┼────────────┼──────────┤
+│ data          │    2 │       0.70 │     0.70 │
+│ news \\x1b[1m  │    1 │       0.50 │        - │
+╰───────────────┴──────┴────────────┴──────────╯\
+""")
+    for number in range(4, 26):
+        summary.add(result(number, scored(0.5), kind=f"type {number}"))
+    assert "and 4 types more\n" in shown(summary)
 
 
 def test_histograms_know_terminals_without_blocks() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import spanwise
 from spanwise.evaluators.redundancy import Redundancy
+from spanwise.fleet import Aggregate
 from spanwise.model.ports import Evaluator
 from spanwise.model.result import RunResult
 from spanwise.model.score import Score, not_applicable
@@ -14,6 +15,9 @@ results: list[RunResult] = spanwise.score("traces/")
 results = spanwise.score([Path("one.json"), "two.json"])
 chosen: Mapping[str, Evaluator] = {"redundancy": Redundancy()}
 results = spanwise.score("traces/", evaluators=chosen)
+results = spanwise.score("traces/", profile="classic")
+fleet: Aggregate = spanwise.aggregate(results)
+rate: float | None = fleet.redundancy.value
 
 
 class Short:

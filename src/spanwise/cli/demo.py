@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from spanwise.catalog import default_evaluators
+from spanwise.catalog import PROFILES, default_evaluators
 from spanwise.cli.guard import FINE
 from spanwise.cli.output import Output
 from spanwise.errors import SpecError
@@ -47,7 +47,7 @@ def demo(
             raise SpecError(f"{path}: cannot be written: {error.strerror}") from error
         (trace,) = Reading(paths=[str(path)]).traces_of()
         trace.source = str(save) if save else "demo"
-        result = evaluate(trace.runs[0], default_evaluators())
+        result = evaluate(trace.runs[0], default_evaluators(), overall=PROFILES["default"].overall)
         out.show(partial(_show, result=result, live=live))
         out.show(lambda to: say(to, (_next(save), "")))
     return FINE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,9 +12,8 @@ from spanwise.cli.guard import FINE, INTERNAL, UNUSABLE
 from spanwise.cli.options import AsTable, NoContent, Paths, TableFormat
 from spanwise.cli.output import Output
 from spanwise.cli.progress import Waiting
-from spanwise.config import chosen, load
+from spanwise.config import Settings, load
 from spanwise.gate.limits import Gate, Limits, Verdict, parse_limits
-from spanwise.model.ports import Evaluator
 from spanwise.offline.reading import Reading
 from spanwise.report.contract import to_contract
 from spanwise.report.encode import to_line
@@ -45,6 +43,10 @@ def score(
     evaluator: Annotated[
         list[str] | None,
         typer.Option("--evaluator", metavar="NAME", help="Run this evaluator only; may be given several times."),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", metavar="NAME", help="The evaluators of this profile: default or classic."),
     ] = None,
     fail_under: Annotated[
         list[str] | None,
@@ -92,24 +94,31 @@ def score(
 ) -> int:
     """Score the runs in recorded spans, without a model and without a network.
 
-    Up to five runs are shown with a table each, more as a summary with the ten worst. JSON is one object per run
-    and line.
+    Up to five runs are shown with a table each, more as a summary: how each score is distributed, which numbers call
+    for somebody, and the ten worst runs. JSON is one object per run and line.
     """
-    settings = load(config)
-    evaluators = chosen(evaluator or settings.evaluators)
+    settings = load(config, profile=profile or "")
+    if evaluator:
+        settings = settings.only(evaluator)
     limits = Limits(
-        under=parse_limits(fail_under or (), evaluators=evaluators),
+        under=parse_limits(fail_under or (), evaluators=settings.score_names),
         on=_label(fail_on),
         allow_not_measurable=allow_not_measurable,
     )
-    reading = Reading(paths=paths, unit=unit.value, stitched=stitch, thresholds=settings.thresholds)
+    reading = Reading(
+        paths=paths,
+        unit=unit.value,
+        stitched=stitch,
+        thresholds=settings.thresholds,
+        overall=settings.overall,
+        rules=settings.rules,
+        budget_ns=settings.budget_ns,
+    )
     with Output(output) as out:
-        return _score(reading, evaluators, limits, out, as_json=format_ is TableFormat.JSON, content=not no_content)
+        return _score(reading, settings, limits, out, as_json=format_ is TableFormat.JSON, content=not no_content)
 
 
-def _score(
-    reading: Reading, evaluators: Mapping[str, Evaluator], limits: Limits, out: Output, *, as_json: bool, content: bool
-) -> int:
+def _score(reading: Reading, settings: Settings, limits: Limits, out: Output, *, as_json: bool, content: bool) -> int:
     """Score, print, and say what the gate says; the exit code."""
     gate = Gate(limits, reasons=content)
     report = ScoreReport(content=content)
@@ -118,7 +127,7 @@ def _score(
     with Waiting(wanted=not (as_json and out.is_terminal)) as waiting:
         reading.on_error = lambda error: waiting.complain(f"error: {error}")
         reading.on_progress = waiting.tell
-        for result in reading.results(evaluators):
+        for result in reading.results(settings.evaluators):
             runs += 1
             gate.add(result)
             broke = broke or any(one.status == "error" for one in result.scores)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from os import PathLike
 
-from spanwise.catalog import default_evaluators
-from spanwise.errors import SourceError
-from spanwise.model.ports import Evaluator
+from spanwise.catalog import PROFILES, default_evaluators
+from spanwise.errors import ModelError, SourceError
+from spanwise.evaluators.overall import Overall
+from spanwise.extensions import EXPECTED, problem_of
+from spanwise.model.ports import AnyEvaluator
 from spanwise.model.result import RunResult
 from spanwise.model.trace import Trace
 from spanwise.offline.reading import Reading
@@ -17,27 +19,52 @@ from spanwise.run import evaluate
 def score(
     traces: str | PathLike[str] | Iterable[str | PathLike[str] | Trace],
     *,
-    evaluators: Mapping[str, Evaluator] | None = None,
+    evaluators: Mapping[str, AnyEvaluator] | None = None,
+    profile: str = "",
+    overall: Overall | None = None,
 ) -> list[RunResult]:
     """The scores of every run in some files, folders or traces.
 
     Args:
         traces: A path, several paths, or traces that are built already.
-        evaluators: What to ask, by name; all built-in evaluators with their defaults where not given.
+        evaluators: What to ask, by name; all of the profile with their defaults where not given.
+        profile: `default` or `classic`: which evaluators, and how their scores are weighed.
+        overall: How to weigh the scores into one, where it is not as the profile does.
 
     Raises:
         SourceError: For the first input that cannot be read. `spanwise.offline.reading.Reading` goes on past errors,
             and does not hold all results at once.
+        ModelError: There is no such profile, or evaluators are given beside it, or what is given is no evaluator.
     """
-    chosen = default_evaluators() if evaluators is None else evaluators
+    chosen, overall = _chosen(evaluators, profile, overall)
     given = [traces] if isinstance(traces, str | PathLike) else list(traces)
     paths = [str(item) for item in given if not isinstance(item, Trace)]
     results = [
-        evaluate(run, chosen, revision=item.revision) for item in given if isinstance(item, Trace) for run in item.runs
+        evaluate(run, chosen, revision=item.revision, overall=overall)
+        for item in given
+        if isinstance(item, Trace)
+        for run in item.runs
     ]
     if paths:
-        results += Reading(paths=paths, on_error=_raise).results(chosen)
+        results += Reading(paths=paths, overall=overall, on_error=_raise).results(chosen)
     return results
+
+
+def _chosen(
+    evaluators: Mapping[str, AnyEvaluator] | None, profile: str, overall: Overall | None
+) -> tuple[Mapping[str, AnyEvaluator], Overall | None]:
+    if evaluators is not None:
+        if profile:
+            raise ModelError(f"Both evaluators and the profile {profile!r} are given; expected one of them.")
+        for called, evaluator in evaluators.items():
+            problem = problem_of(evaluator)
+            if problem:
+                raise ModelError(f"{called!r} is no evaluator, {problem}; expected {EXPECTED}.")
+        return evaluators, overall
+    name = profile or "default"
+    if name not in PROFILES:
+        raise ModelError(f"There is no profile {name!r}; known: {', '.join(PROFILES)}.")
+    return default_evaluators(name), overall or PROFILES[name].overall
 
 
 def _raise(error: SourceError) -> None:

@@ -11,6 +11,7 @@ How memory is bounded
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +22,9 @@ from spanwise.assembly.assembler import Assembler, AssemblySettings, Finished
 from spanwise.assembly.stitch import stitch
 from spanwise.assembly.tree import build_trace
 from spanwise.errors import SourceError
-from spanwise.model.ports import Evaluator
+from spanwise.evaluators.overall import Overall
+from spanwise.model.expectation import Rules
+from spanwise.model.ports import AnyEvaluator
 from spanwise.model.raw import Key, LogEvent, RawSpan
 from spanwise.model.result import RunResult
 from spanwise.model.trace import Trace
@@ -45,6 +48,9 @@ class Reading:
     unit: Literal["run", "trace"] = "run"
     stitched: bool = False
     thresholds: Mapping[str, tuple[float, float]] = field(default_factory=lambda: THRESHOLDS)
+    overall: Overall | None = None
+    rules: Rules | None = None
+    budget_ns: int | None = None
     on_error: Callable[[SourceError], None] = lambda error: None
     on_progress: Callable[[int, int, str], None] | None = None
     """Called with bytes read, bytes in all (0: not known) and the input's name."""
@@ -87,11 +93,21 @@ class Reading:
         if assembler.late_traces:
             yield from self._again(listed, assembler, names)
 
-    def results(self, evaluators: Mapping[str, Evaluator]) -> Iterator[RunResult]:
+    def results(self, evaluators: Mapping[str, AnyEvaluator]) -> Iterator[RunResult]:
         """Every run in the inputs with its scores."""
+        clock = None if self.budget_ns is None else time.perf_counter_ns
         for trace in self.traces_of():
             for run in trace.runs:
-                yield evaluate(run, evaluators, revision=trace.revision, thresholds=self.thresholds)
+                yield evaluate(
+                    run,
+                    evaluators,
+                    revision=trace.revision,
+                    thresholds=self.thresholds,
+                    overall=self.overall,
+                    rules=self.rules,
+                    budget_ns=self.budget_ns,
+                    clock=clock,
+                )
 
     def remarks(self) -> list[str]:
         """What a reader of the results should know: notes, and what was put right in the input, how often."""

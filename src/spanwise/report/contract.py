@@ -18,6 +18,7 @@ def to_contract(result: RunResult, *, content: bool = True) -> dict[str, object]
     Without content, what people, models and tools wrote is null; names, ids and numbers stay.
     """
     run = result.run
+    kind = {"query_type": result.query_type} if result.query_type else {}
     return {
         "schema": SCHEMA,
         "trace_id": run.trace.trace_id,
@@ -25,6 +26,7 @@ def to_contract(result: RunResult, *, content: bool = True) -> dict[str, object]
         "source": result.source,
         "completeness": {"complete": run.completeness.complete, "reasons": list(run.completeness.reasons)},
         "query": run.query if content else None,
+        **kind,
         "answer": run.answer if content else None,
         "agents": [agent.name for agent in run.agents],
         "tool_calls": [_call(call, content=content) for call in run.tool_calls],

@@ -1,17 +1,20 @@
-"""The built-in evaluators as they describe themselves."""
+"""Evaluators as they describe themselves."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from spanwise.report.terminal import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,27 +28,42 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """An evaluator: the question that it answers, what its value is, and its parameters."""
+    """An evaluator: the question that it answers, what its value is, its parameters, and where it comes from.
+
+    `problem` says why one of another package cannot be loaded.
+    """
 
     name: str
-    question: str
-    value: str
-    parameters: tuple[Parameter, ...]
+    question: str = ""
+    value: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    origin: str = "built-in"
+    problem: str = ""
 
     def to_json(self) -> dict[str, object]:
         """The description as JSON spells it."""
         return dataclasses.asdict(self)
 
 
-def describe(name: str, make: Callable[..., object]) -> Described:
-    """What an evaluator's module and class say of it: the first line of each docstring."""
-    module = sys.modules.get(getattr(make, "__module__", ""))
+def describe(name: str, make: Callable[..., object], *, origin: str = "built-in") -> Described:
+    """What an evaluator's module and class say of it: the first line of each docstring.
+
+    A value that is an evaluator already is described by what it says of itself.
+    """
+    kind = make if hasattr(make, "__qualname__") else type(make)
+    module = sys.modules.get(getattr(kind, "__module__", ""))
     return Described(
         name=name,
         question=_first_line(inspect.getdoc(module)),
-        value=_first_line(inspect.getdoc(make)),
-        parameters=_parameters(make),
+        value=_first_line(inspect.getdoc(kind)),
+        parameters=_parameters(make) if isinstance(make, type) else (),
+        origin=origin,
     )
+
+
+def broken(name: str, *, origin: str, problem: str) -> Described:
+    """An evaluator of another package that cannot be loaded."""
+    return Described(name=name, origin=origin, problem=problem)
 
 
 def _first_line(text: str | None) -> str:
@@ -53,25 +71,50 @@ def _first_line(text: str | None) -> str:
 
 
 def _parameters(make: Callable[..., object]) -> tuple[Parameter, ...]:
+    held = {field.name: field for field in dataclasses.fields(make)} if dataclasses.is_dataclass(make) else {}
+    try:
+        signature = inspect.signature(cast("Callable[..., object]", make))
+    except (ValueError, TypeError):  # a class without a signature
+        return ()
     return tuple(
         Parameter(
             name=parameter.name,
             type="" if parameter.annotation is parameter.empty else str(parameter.annotation),
-            default="" if parameter.default is parameter.empty else repr(parameter.default),
+            default=_default(parameter, held.get(parameter.name)),
         )
-        for parameter in inspect.signature(make).parameters.values()
+        for parameter in signature.parameters.values()
+        if not held or parameter.name in held
     )
 
 
-def show_evaluators(to: Console, table: Mapping[str, Callable[..., object]]) -> None:
-    """Print the evaluators with their questions and parameters."""
-    shown = Table(box=box.ROUNDED, border_style="dim", header_style="dim", show_lines=True)
-    shown.add_column("evaluator", no_wrap=True)
-    shown.add_column("question and value", overflow="fold", ratio=1)
-    shown.add_column("parameters", overflow="fold")
-    for name, make in table.items():
-        found = describe(name, make)
-        text = Text.assemble(found.question, "\n", (found.value, "dim"))
-        parameters = "\n".join(f"{one.name}: {one.type} = {one.default}" for one in found.parameters)
-        shown.add_row(Text(name, style="bold"), text, Text(parameters or "none", style="" if parameters else "dim"))
-    to.print(shown)
+def _default(parameter: inspect.Parameter, field: dataclasses.Field[object] | None) -> str:
+    if parameter.default is parameter.empty:
+        return ""
+    if field is not None and field.default_factory is not dataclasses.MISSING:
+        made = field.default_factory()
+        return repr(dict(cast("Mapping[object, object]", made)) if isinstance(made, Mapping) else made)
+    return repr(parameter.default)
+
+
+def show_evaluators(to: Console, found: Iterable[Described]) -> None:
+    """Print evaluators with their questions and parameters, and where those of other packages come from."""
+    table = Table(box=box.ROUNDED, border_style="dim", header_style="dim", show_lines=True)
+    table.add_column("evaluator", no_wrap=True)
+    table.add_column("question and value", overflow="fold", ratio=1)
+    table.add_column("parameters", overflow="fold")
+    for one in found:
+        text = Text.assemble(visible(one.question), "\n", (visible(one.value), "dim"))
+        if one.problem:
+            text = Text(f"cannot be loaded: {visible(one.problem)}", style="bold red")
+        if one.origin != "built-in":
+            text.append(f"\nfrom {visible(one.origin)}", style="italic")
+        parameters = "\n".join(
+            visible(f"{parameter.name}: {parameter.type}" + (f" = {parameter.default}" if parameter.default else ""))
+            for parameter in one.parameters
+        )
+        table.add_row(
+            Text(visible(one.name), style="bold"),
+            text,
+            Text(parameters or "none", style="" if parameters else "dim"),
+        )
+    to.print(table)

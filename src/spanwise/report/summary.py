@@ -1,4 +1,4 @@
-"""The scores of many runs: how each score is distributed, and the ten worst runs with the reason.
+"""The scores of many runs: how each is distributed, which numbers call for somebody, and the ten worst runs.
 
 Runs are counted as they come and not kept. A run that is given again, since spans of it came late, replaces what was
 counted for it.
@@ -7,9 +7,8 @@ counted for it.
 from __future__ import annotations
 
 import math
-from array import array
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -17,58 +16,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from spanwise.fleet import Aggregate, Aggregator, Check, Distribution, Sum, Wasted
 from spanwise.model.result import RunResult
-from spanwise.model.score import Score
 from spanwise.report.contract import reason_of
 from spanwise.report.table import title_of
-from spanwise.report.terminal import amount, say, shown, style_of
-from spanwise.stats import mean, percentile
+from spanwise.report.terminal import amount, dollars, duration, say, shown, style_of
+from spanwise.stats import mean
 
 WORST = 10
-_BINS = 10
-_STATUSES = ("", "scored", "not_applicable", "not_measurable", "error")
+_TYPES = 20
 _BLOCKS = (
     " \N{LOWER ONE EIGHTH BLOCK}\N{LOWER ONE QUARTER BLOCK}\N{LOWER THREE EIGHTHS BLOCK}\N{LOWER HALF BLOCK}"
     "\N{LOWER FIVE EIGHTHS BLOCK}\N{LOWER THREE QUARTERS BLOCK}\N{LOWER SEVEN EIGHTHS BLOCK}\N{FULL BLOCK}"
 )
 _ASCII_BLOCKS = " .:-=+*#%"
-
-
-@dataclass(slots=True)
-class _Column:
-    """One score over all runs: its value (NaN for none) and its status, by number of the run."""
-
-    unit: str
-    values: array[float]
-    statuses: bytearray
-
-    def put(self, row: int, score: Score) -> None:
-        """Note the score of a run."""
-        self.fill(row + 1)
-        self.values[row] = math.nan if score.value is None else score.value
-        self.statuses[row] = _STATUSES.index(score.status)
-        self.unit = self.unit or score.unit
-
-    def fill(self, rows: int) -> None:
-        """Make place for so many runs."""
-        lacking = rows - len(self.values)
-        if lacking > 0:
-            self.values.extend([math.nan] * lacking)
-            self.statuses.extend(bytes(lacking))
-
-    def forget(self, row: int) -> None:
-        """Take back what was noted for a run."""
-        if row < len(self.values):
-            self.values[row] = math.nan
-            self.statuses[row] = 0
-
-    def known(self) -> list[float]:
-        """The values of the runs that were scored."""
-        return [value for value in self.values if not math.isnan(value)]
-
-    def count(self, status: str) -> int:
-        """How many runs have this status."""
-        return self.statuses.count(_STATUSES.index(status))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -88,24 +49,18 @@ class Summary:
 
     def __init__(self, *, content: bool = True) -> None:
         self._content = content
-        self._rows: dict[str, int] = {}
-        self._columns: dict[str, _Column] = {}
+        self._counted = Aggregator()
         self._worst: list[_Ranked] = []
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._counted)
 
     def add(self, result: RunResult) -> None:
         """Count one run."""
-        key = f"{result.run.trace.trace_id}/{result.run.run_id}"
-        again = key in self._rows
-        row = self._rows.setdefault(key, len(self._rows))
-        if again:
+        before = len(self)
+        row = self._counted.add(result)
+        if row < before:
             self._worst = [ranked for ranked in self._worst if ranked.row != row]
-            for column in self._columns.values():
-                column.forget(row)
-        for score in result.scores:
-            self._columns.setdefault(score.name, _Column("", array("d"), bytearray())).put(row, score)
         ranked = self._rank(result, row)
         if ranked is not None:
             insort(self._worst, ranked)
@@ -131,18 +86,12 @@ class Summary:
         )
 
     def show(self, to: Console) -> None:
-        """Print the distribution of each score, and the worst runs."""
-        say(to, (f"{len(self):,} runs", "bold"))
-        blocks = _ASCII_BLOCKS if to.options.ascii_only else _BLOCKS
-        table = Table(box=box.ROUNDED, border_style="dim", header_style="dim")
-        table.add_column("score", no_wrap=True)
-        for name in ("scored", "n/a", "n/m", "error", "mean", "p10", "p50", "p90"):
-            table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("distribution", no_wrap=True)
-        for name, column in self._columns.items():
-            table.add_row(*_cells(name, column, blocks=blocks))
-        to.print(table)
-        say(to, ("n/a: the question does not arise; n/m: the trace lacks the data. Neither enters a mean.", "dim"))
+        """Print the distribution of each score, the numbers that have targets, and the worst runs."""
+        found = self._counted.done()
+        say(to, (f"{found.runs:,} runs", "bold"))
+        _show_scores(to, found)
+        _show_checks(to, found)
+        _show_types(to, found)
         if self._worst:
             self._show_worst(to)
 
@@ -155,26 +104,102 @@ class Summary:
             say(to, (f"      {ranked.lowest}  ", style), (ranked.reason, "dim"))
 
 
-def _cells(name: str, column: _Column, *, blocks: str) -> list[Text]:
-    counts = [column.count(status) for status in _STATUSES[1:]]
-    cells = [Text(shown(name, limit=60)), *(Text(f"{count:,}", style="" if count else "dim") for count in counts)]
-    known = column.known()
-    if not known:
-        return [*cells, *(Text("-", style="dim") for _ in range(4)), Text("")]
-    numbers = (mean(known), *(percentile(known, share) for share in (0.1, 0.5, 0.9)))
+def _show_scores(to: Console, found: Aggregate) -> None:
+    blocks = _ASCII_BLOCKS if to.options.ascii_only else _BLOCKS
+    table = _table("score", ("scored", "n/a", "n/m", "error", "mean", "p5", "p50", "p95"))
+    table.add_column("distribution", no_wrap=True)
+    for told in found.scores.values():
+        table.add_row(*_cells(told, blocks=blocks))
+    to.print(table)
+    say(to, ("n/a: the question does not arise; n/m: the trace lacks the data. Neither enters a mean.", "dim"))
+
+
+def _table(first: str, numbers: Iterable[str]) -> Table:
+    table = Table(box=box.ROUNDED, border_style="dim", header_style="dim")
+    table.add_column(first, no_wrap=True)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _cells(told: Distribution, *, blocks: str) -> list[Text]:
+    counts = (told.scored, told.not_applicable, told.not_measurable, told.error)
+    cells = [Text(shown(told.name, limit=60)), *(Text(f"{count:,}", style="" if count else "dim") for count in counts)]
+    numbers = (told.mean, told.p5, told.p50, told.p95)
     return [
         *cells,
-        *(Text(amount(number, column.unit)) for number in numbers),
-        Text(bar(known, unit=column.unit, blocks=blocks)),
+        *(Text("-", style="dim") if number is None else Text(amount(number, told.unit)) for number in numbers),
+        Text(bar(told.histogram, blocks=blocks)),
     ]
 
 
-def bar(values: Sequence[float], *, unit: str = "", blocks: str = _BLOCKS) -> str:
-    """A histogram in ten characters: over [0, 1], or from the least to the greatest value of a score with a unit."""
-    low, high = (min(values), max(values)) if unit else (0.0, 1.0)
-    span = high - low
-    bins = [0] * _BINS
-    for value in values:
-        bins[min(int((value - low) / span * _BINS), _BINS - 1) if span else 0] += 1
-    most = max(bins)
-    return "".join(blocks[math.ceil(count / most * 8)] for count in bins)
+def _show_checks(to: Console, found: Aggregate) -> None:
+    """The numbers that have targets, and what the repeats among the calls took."""
+    to.print()
+    table = _table("over all runs", ("value", "target", "alert"))
+    table.add_column("status", no_wrap=True)
+    table.add_column("from", overflow="fold")
+    for check in found.checks:
+        table.add_row(*_check_cells(check))
+    to.print(table)
+    said = _wasted(found.waste)
+    if said:
+        say(to, (f"repeated calls took {said}", ""))
+
+
+def _check_cells(check: Check) -> list[Text]:
+    good, bad = (">", "<") if check.above else ("<", ">")
+    style = style_of(check.status, check.status)
+    value, target, bound = (
+        "-" if number is None else f"{number:.{places}%}" if check.percent else f"{number:.2f}"
+        for number, places in ((check.value, 1), (check.target, 0), (check.alert, 0))
+    )
+    return [
+        Text(check.name),
+        Text(value, style=style),
+        Text(f"{good} {target}"),
+        Text(f"{bad} {bound}"),
+        Text(check.status.replace("_", " "), style=style),
+        Text(check.basis, style="dim"),
+    ]
+
+
+def _wasted(waste: Wasted) -> str:
+    """What repeated calls took, of the runs that tell it; empty where nothing was repeated."""
+    said = [
+        _known(waste.ms, lambda ms: duration(ms * 1e6)),
+        _known(waste.tokens, lambda tokens: f"{tokens:,.0f} tokens"),
+        _known(waste.usd, dollars),
+    ]
+    return ", ".join(text for text in said if text)
+
+
+def _known(total: Sum, write: Callable[[float], str]) -> str:
+    if not total.value:
+        return ""
+    return f"{write(total.value)}{f' (not known of {_count(total.unknown)})' if total.unknown else ''}"
+
+
+def _count(runs: int) -> str:
+    return f"{runs:,} run{'' if runs == 1 else 's'}"
+
+
+def _show_types(to: Console, found: Aggregate) -> None:
+    """The means by type of query, the most frequent types first."""
+    if not found.by_type:
+        return
+    names = [name for name in found.scores if any(name in kind.means for kind in found.by_type.values())]
+    table = _table("type of query", ("runs", *(shown(name, limit=60) for name in names)))
+    for name, kind in list(found.by_type.items())[:_TYPES]:
+        means = (Text(f"{kind.means[score]:.2f}" if score in kind.means else "-") for score in names)
+        table.add_row(Text(shown(name, limit=60)), Text(f"{kind.runs:,}"), *means)
+    to.print()
+    to.print(table)
+    if len(found.by_type) > _TYPES:
+        say(to, (f"and {len(found.by_type) - _TYPES} types more", "dim"))
+
+
+def bar(counts: Sequence[int], *, blocks: str = _BLOCKS) -> str:
+    """A histogram, a character for each count."""
+    most = max(counts, default=0)
+    return "".join(blocks[math.ceil(count / most * 8)] for count in counts)

@@ -1,0 +1,100 @@
+"""Evaluators of other packages: by dotted path, or announced as an entry point of the group `spanwise.evaluators`.
+
+    [project.entry-points."spanwise.evaluators"]
+    refund = "acme.checks:Refund"
+
+Nothing of another package is loaded before it is named, or all are to be listed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from spanwise.errors import SpecError
+
+GROUP = "spanwise.evaluators"
+EXPECTED = "a value that is called on a run and returns a Score, or has `steps(run)`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """An evaluator that a package announces; `problem` says why it cannot be loaded, empty where it can."""
+
+    name: str
+    origin: str
+    made: object = None
+    problem: str = ""
+
+
+def announced() -> dict[str, EntryPoint]:
+    """The evaluators that installed packages announce, by name; of two of a name the one that Python finds first."""
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=GROUP):
+        found.setdefault(point.name, point)
+    return dict(sorted(found.items()))
+
+
+def listed() -> Sequence[Listed]:
+    """Every announced evaluator, loaded; one that is broken is listed with the reason."""
+    out: list[Listed] = []
+    for name, point in announced().items():
+        origin = f"{point.dist.name} {point.dist.version}" if point.dist else "an entry point"
+        try:
+            out.append(Listed(name=name, origin=origin, made=load(point.value)))
+        except SpecError as error:
+            out.append(Listed(name=name, origin=origin, problem=str(error)))
+    return out
+
+
+def load(path: str) -> object:
+    """What a dotted path such as `acme.checks:Refund` leads to: an evaluator, or a class of evaluators.
+
+    Raises:
+        SpecError: The path is none, nothing is there, its import fails, or what is there is no evaluator.
+    """
+    module, separator, name = path.partition(":")
+    if not separator or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+        raise SpecError(f"read {path!r}, expected a path such as 'acme.checks:Refund'")
+    try:
+        found: object = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise SpecError(f"{path!r} cannot be loaded: {type(error).__name__}: {error}") from error
+    if isinstance(found, type):
+        problem = "" if _makes_evaluators(found) else "its values cannot be called and have no steps"
+    else:
+        problem = problem_of(found)
+    if problem:
+        raise SpecError(f"{path!r} is no evaluator, {problem}; expected {EXPECTED}")
+    return found
+
+
+def _makes_evaluators(kind: type) -> bool:
+    """The values of a class can be called, or have steps: that a class itself can be called does not count."""
+    return any("__call__" in vars(base) or "steps" in vars(base) for base in kind.__mro__)
+
+
+def problem_of(evaluator: object) -> str:
+    """Why a value is no evaluator; empty if it is one."""
+    steps: object = getattr(evaluator, "steps", None)
+    call = steps if callable(steps) else evaluator
+    if not callable(call):
+        return f"it is of type {type(evaluator).__name__}, cannot be called and has no steps"
+    if inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__):
+        return "it is asynchronous"
+    return _takes_a_run(call)
+
+
+def _takes_a_run(call: Callable[..., object]) -> str:
+    try:
+        inspect.signature(call).bind(None)
+    except TypeError as error:
+        return f"it cannot be called with a run alone ({error})"
+    except ValueError:  # a built-in without a signature
+        return ""
+    return ""
