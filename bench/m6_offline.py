@@ -49,7 +49,7 @@ def results(files: Sequence[Path]) -> list[RunResult]:
     """The scores of every run in some files, by the offline door."""
     failures: list[str] = []
     reading = Reading(paths=[str(file) for file in files], on_error=lambda error: failures.append(str(error)))
-    found = list(reading.results(paths.EVALUATORS))
+    found = list(reading.results(paths.STRUCTURAL))
     if failures:
         raise SystemExit(f"bench: an input cannot be read: {failures[0]}")
     return found

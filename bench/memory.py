@@ -111,7 +111,7 @@ def _peak(argv: Sequence[str]) -> None:
     """In a process of its own: score a file and print the runs in it, and the peak of memory in KB."""
     import resource
 
-    count = sum(1 for _ in Reading(paths=argv).results(paths.EVALUATORS))
+    count = sum(1 for _ in Reading(paths=argv).results(paths.STRUCTURAL))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(count, peak // 1024 if sys.platform == "darwin" else peak)
 

@@ -9,13 +9,28 @@ from typing import TypeAlias
 from bench.dialects import fresh
 from bench.timing import spent_ns
 from spanwise.assembly.tree import build_trace
-from spanwise.catalog import default_evaluators
+from spanwise.evaluators.cost import Cost
+from spanwise.evaluators.handoffs import Handoffs
+from spanwise.evaluators.latency import Latency
+from spanwise.evaluators.loops import Loops
+from spanwise.evaluators.recovery import Recovery
+from spanwise.evaluators.redundancy import Redundancy
+from spanwise.evaluators.tool_selection import ToolSelection
+from spanwise.model.ports import AnyEvaluator
 from spanwise.model.raw import RawSpan
 from spanwise.model.result import RunResult
 from spanwise.model.trace import Run, Trace
 from spanwise.run import evaluate
 
-EVALUATORS = default_evaluators()
+STRUCTURAL: dict[str, AnyEvaluator] = {
+    "tool_selection": ToolSelection(check_arguments=False),
+    "redundancy": Redundancy(),
+    "loops": Loops(),
+    "recovery": Recovery(),
+    "latency": Latency(),
+    "cost": Cost(),
+    "handoffs": Handoffs(),
+}
 
 Way: TypeAlias = Callable[[Sequence[RawSpan]], object]
 
@@ -35,7 +50,7 @@ def facts_of(trace: Trace) -> Sequence[Run]:
 
 def scores_of(trace: Trace) -> list[RunResult]:
     """The structural scores of each run, its facts read before."""
-    return [evaluate(run, EVALUATORS) for run in facts_of(trace)]
+    return [evaluate(run, STRUCTURAL) for run in facts_of(trace)]
 
 
 def facts(spans: Sequence[RawSpan]) -> Sequence[Run]:
