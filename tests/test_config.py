@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,8 +130,9 @@ alert = 0.4
     assert {**DEFAULT, "redundancy_off": 0.3, "latency": 0.0} == dict(found.overall.weights)
 
 
-def test_rules_are_for_tool_selection(tmp_path: Path) -> None:
+def test_rules_are_for_tool_selection(tmp_path: Path, require: Callable[[str], str]) -> None:
     """The project's rules are those of every tool_selection that has none of its own; they may be in a file."""
+    require("yaml")
     write(tmp_path, "- {name: news, words: [news], expected: [web_search]}\n", "rules.yaml")
     text = """
 rules = "rules.yaml"
@@ -285,8 +287,9 @@ def test_bad_regexes_are_refused(tmp_path: Path, pattern: str) -> None:
     assert (1, True) == (len(found), found[0].startswith("rules[1].pattern: "))
 
 
-def test_a_file_of_rules_that_is_unusable(tmp_path: Path) -> None:
+def test_a_file_of_rules_that_is_unusable(tmp_path: Path, require: Callable[[str], str]) -> None:
     """What is wrong with a file of rules is told with the file and its place."""
+    require("yaml")
     write(tmp_path, "- {name: 3}\n", "rules.yaml")
     for text in ('rules = "rules.yaml"', 'rules = "none.yaml"'):
         assert all(line.startswith("rules: ") and ".yaml" in line for line in refused(tmp_path, text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,9 @@ def errors_of(value: object) -> list[str]:
     return str(raised.value).splitlines()
 
 
-def test_a_rule() -> None:
+def test_a_rule(require: Callable[[str], str]) -> None:
     """Every key is read; the pattern is compiled."""
+    require("re2")
     (rule,) = rules_of([WEATHER], "rules")
     assert Rule(
         name="weather", words=("weather", "forecast*"), pattern="(?i)how (hot|cold)", expected=("get_weather",),
@@ -48,8 +50,9 @@ def test_what_is_not_given() -> None:
     assert () == rules_of([], "rules")
 
 
-def test_all_errors_at_once() -> None:
+def test_all_errors_at_once(require: Callable[[str], str]) -> None:
     """Each error has its place, what was read and what is expected."""
+    require("re2")
     assert [
         "rules[1].wrods: unknown key; known: name, words, pattern, expected, forbidden",
         "rules[1].name: read 3, expected text",
