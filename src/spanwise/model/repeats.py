@@ -80,7 +80,7 @@ def _canonical_together(texts: Sequence[object]) -> list[bytes] | None:
         if joined.count("\n") >= len(texts):
             return None
         values = _decode_lines(joined)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, msgspec.DecodeError, RecursionError):
         return None
     if len(values) != len(texts) or set(map(type, values)) != {dict}:
         return None
