@@ -119,7 +119,7 @@ def _found(words: Sequence[str], places: Collection[str], known: Collection[str]
     met = [word for word in words if word in places and word not in known]
     if met:
         return next((word for word in met if _is_telling(word, known)), met[0])
-    numbers = [word for word in words if len(word) > 2 and word.isdecimal()][:_NUMBERS]
+    numbers = [word for word in words if word[0] < "a" and len(word) > 2 and word.isdecimal()][:_NUMBERS]
     return next((one for word in numbers for one in _rounded(word) if one in places and one not in known), "")
 
 
@@ -144,10 +144,10 @@ class _Forms(dict[str, tuple[str, ...]]):
         return forms
 
     def of(self, text: str) -> list[str]:
-        """The words of a text in their forms, in order."""
+        """The words of a text in their forms, in order, each piece once."""
         lowered = text.lower()
         pieces = lowered.translate(_PIECES).split() if lowered.isascii() else lowered.split()
-        return [form for piece in pieces for form in self[piece]]
+        return [form for piece in dict.fromkeys(pieces) for form in self[piece]]
 
 
 def _forms(word: str) -> Sequence[str]:
