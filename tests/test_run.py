@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import pytest
 
@@ -14,7 +13,7 @@ from spanwise import run as run_module
 from spanwise.evaluators.overall import Overall
 from spanwise.evaluators.redundancy import Redundancy
 from spanwise.model.expectation import Rule, Rules
-from spanwise.model.score import Score, not_measurable
+from spanwise.model.score import Evidence, Score, not_measurable
 from spanwise.model.trace import Run
 from spanwise.run import THRESHOLDS, config_hash, evaluate, label_of, name_of
 from tests.making import agent, chat, run_of, tool, trace_of, user
@@ -154,14 +153,15 @@ def test_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     assert ["broken", "other"] == [record.args[0] for record in caplog.records if record.exc_info]
 
 
-def test_times_are_logged_where_there_is_a_clock(caplog: pytest.LogCaptureFixture) -> None:
-    """With a clock the time that each evaluator took goes into the debug log; without one none is read."""
-    caplog.set_level(logging.DEBUG, logger="spanwise")
-    evaluate(run_of(agent(1)), {"x": Says()})
-    assert [] == caplog.messages
+def test_times_are_told_where_there_is_a_clock() -> None:
+    """With a clock it is told what each evaluator took; without one nothing is."""
+    told: list[tuple[str, int]] = []
+    took = lambda name, ns: told.append((name, ns))  # noqa: E731  (short, and used twice)
+    evaluate(run_of(agent(1)), {"x": Says()}, took=took)
+    assert [] == told
     ticks = iter([100, 142])
-    evaluate(run_of(agent(1)), {"x": Says()}, clock=lambda: next(ticks))
-    assert ["x took 42 ns"] == caplog.messages
+    evaluate(run_of(agent(1)), {"x": Says()}, clock=lambda: next(ticks), took=took)
+    assert [("x", 42)] == told
 
 
 # Names
@@ -330,3 +330,17 @@ class Changing:
     """An evaluator whose parameters can be set anew."""
 
     limit: int = 1
+
+
+def test_a_score_is_handed_on_whole() -> None:
+    """Whatever an evaluator says in a score is in the result: only the label, and who gave it, are filled in."""
+    said = Score(
+        name="mine", value=2.5, unit="s", label="own", reason="why", evidence=(Evidence(span_id="1", quote="q"),),
+        issues=("i",), recommendations=("r",), evaluator="me", version="7", config_hash="c", revision=1,
+    )  # fmt: skip
+    assert {field.name for field in fields(Score) if getattr(said, field.name) == field.default} == {
+        "status",
+        "revision",
+    }
+    (given,) = evaluate(run_of(agent(1)), {"mine": lambda run: said}).scores
+    assert said == given

@@ -22,7 +22,7 @@ How it works
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal, TypeAlias, cast
@@ -34,7 +34,7 @@ from spanwise.model.raw import Key, LogEvent, RawSpan
 from spanwise.model.trace import Trace
 
 Finish: TypeAlias = Literal["local_root", "top_root", "end"]
-Refusal: TypeAlias = Literal["traces", "spans_per_trace", "spans", "bytes", "unfinished"]
+Refusal: TypeAlias = Literal["traces", "spans_per_trace", "spans", "bytes", "unfinished", "queue"]
 
 _S = 1_000_000_000
 _SLACK = 1024
@@ -272,27 +272,48 @@ class Assembler:
 
     def tick(self, now_ns: int) -> list[Finished]:
         """The traces that are finished by now, each at its highest revision, in the order in which they became so."""
-        out: list[Finished] = []
+        return list(self.finished(now_ns))
+
+    def finished(self, now_ns: int) -> Iterator[Finished]:
+        """What `tick` gives, one by one: each trace is built when it is asked for."""
         while self._due and self._due[0][0] <= now_ns:
             entry = self._due.popleft()[1]
             if entry.state == "open":
-                out.append(self._finish(entry, "root ended", now_ns))
+                yield self._finish(entry, "root ended", now_ns)
         idle_ns = self.settings.idle_ns
         while idle_ns is not None and self._open:
             entry = next(iter(self._open.values()))
             if entry.touched_ns + idle_ns > now_ns:
                 break
-            out.append(self._finish(entry, "idle", now_ns))
+            yield self._finish(entry, "idle", now_ns)
         while self._ages and self._ages[0][0] <= now_ns:
             entry = self._ages.popleft()[1]
             if entry.state == "open":
                 self._refuse(entry, "unfinished")
-        out.extend(self._again())
+        yield from self._again()
         while self._retained and self._retained[0][0] <= now_ns:
             entry = self._retained.popleft()[1]
             if entry.state == "done":
                 self._release(entry)
-        return out
+
+    def close(self, now_ns: int) -> Iterator[Finished]:
+        """What is finished by now; all else is given up: a trace without its end is no whole run."""
+        yield from self.finished(now_ns)
+        for entry in list(self._open.values()):
+            self._refuse(entry, "unfinished")
+        for entry in list(self._done.values()):
+            self._release(entry)
+        for line in (self._due, self._ages, self._retained):
+            line.clear()
+
+    def refuse(self, key: Key, reason: Refusal) -> None:
+        """Give a trace up as a whole, now and in future, unless it was handed out before."""
+        entry = self._open.get(key)
+        if entry is not None:
+            self._refuse(entry, reason)
+        elif key not in self._done and key not in self._tombstones:
+            self._count(self.stats.refused_traces, reason)
+            self._bury(key, reason)
 
     def drain(self, now_ns: int) -> list[Finished]:
         """Every trace that is still open or dirty: at the end of an input, or at shutdown."""

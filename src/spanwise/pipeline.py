@@ -1,0 +1,208 @@
+"""From records to the scores of runs in the hands of sinks. One owner calls it and passes the time in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from spanwise.assembly.assembler import LIVE, Assembler, AssemblySettings, Finished
+from spanwise.evaluators.overall import Overall
+from spanwise.model.expectation import Rules
+from spanwise.model.ports import AnyEvaluator, Record, Sink
+from spanwise.model.result import RunResult
+from spanwise.model.score import Score
+from spanwise.model.trace import Run
+from spanwise.run import THRESHOLDS, evaluate
+
+_log = logging.getLogger("spanwise")
+
+
+def _nothing() -> None: ...
+
+
+def _elsewhere(run: Run, /) -> Sequence[Score]:
+    raise AssertionError("what runs elsewhere is not called here")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scoring:
+    """What runs are asked, and how their scores are judged."""
+
+    evaluators: Mapping[str, AnyEvaluator]
+    overall: Overall | None = None
+    thresholds: Mapping[str, tuple[float, float]] = field(default_factory=lambda: THRESHOLDS)
+    rules: Rules | None = None
+    budget_ns: int | None = None
+
+
+class Gatekeeper(Protocol):
+    """Decides which evaluators a run is given to; none means that it is not scored at all."""
+
+    def admit(self, run: Run, evaluators: Mapping[str, AnyEvaluator], now_ns: int, /) -> Mapping[str, AnyEvaluator]: ...
+
+
+class Share(Protocol):
+    """How much time the evaluators of others may take."""
+
+    def may_run(self, now_ns: int, /) -> bool: ...
+    def spent(self, ns: int, now_ns: int, /) -> None: ...
+
+
+class Isolated(Protocol):
+    """Evaluators that run elsewhere: given a run now, they answer some time later, or not at all, and count that."""
+
+    @property
+    def evaluators(self) -> Sequence[str]: ...
+    def submit(self, run: Run, revision: int = 1, names: Collection[str] | None = None, /) -> None: ...
+    def results(self) -> Sequence[RunResult]: ...
+    def close(self, timeout_s: float = ..., /) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Others:
+    """The evaluators that are not ours: which of those in the scoring they are, and what keeps them in check.
+
+    What runs elsewhere is in no scoring; its scores make results of their own.
+    """
+
+    names: frozenset[str] = frozenset()
+    share: Share | None = None
+    isolated: Isolated | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class PipelineStats:
+    """What became of finished runs. Why a gatekeeper keeps some out, it counts itself."""
+
+    scored: int = 0
+    unscored: int = 0
+    broken: int = 0
+    left_out: int = 0
+    """Runs that evaluators of others did not see, since their share of time was used up."""
+    sink_failures: dict[str, int] = field(default_factory=dict[str, int])
+
+
+class Pipeline:
+    """Assembles traces, scores their runs when they are finished, and gives the results to every sink.
+
+    A sink that fails costs its own copy only, and is counted. `pause` is called between small pieces of work: the
+    place for a worker to let others run.
+    """
+
+    def __init__(
+        self,
+        scoring: Scoring,
+        sinks: Mapping[str, Sink],
+        *,
+        settings: AssemblySettings = LIVE,
+        gatekeeper: Gatekeeper | None = None,
+        others: Others | None = None,
+        clock: Callable[[], int] | None = None,
+        pause: Callable[[], None] = _nothing,
+    ) -> None:
+        self.scoring = scoring
+        self.sinks = dict(sinks)
+        self.assembler = Assembler(settings)
+        self.stats = PipelineStats()
+        self._gatekeeper = gatekeeper
+        self._others = others or Others()
+        self._clock = clock
+        self._pause = pause
+        self._told: set[tuple[str, type[BaseException]]] = set()
+
+    def add(self, record: Record, now_ns: int) -> None:
+        """Take one record, in any order."""
+        self.assembler.add(record, now_ns)
+
+    def work(self, now_ns: int) -> None:
+        """Score what is finished by now."""
+        self._give(self.assembler.finished(now_ns), now_ns)
+        self._collect()
+
+    def close(self, now_ns: int) -> None:
+        """Score what is finished, give the rest up, and close the sinks."""
+        self._give(self.assembler.close(now_ns), now_ns)
+        if self._others.isolated is not None:
+            self._others.isolated.close()
+            self._collect()
+        for name, sink in self.sinks.items():
+            try:
+                sink.close()
+            except Exception as error:  # noqa: BLE001  (a sink may be anybody's; the others still have to be closed)
+                self._failed(name, error)
+
+    def _give(self, finished: Iterable[Finished], now_ns: int) -> None:
+        for item in finished:
+            self._pause()
+            results = [found for run in item.trace.runs if (found := self._scored(run, item.revision, now_ns))]
+            self.stats.scored += len(results)
+            self._emit(results)
+
+    def _collect(self) -> None:
+        """Hand on what came back from evaluators that run elsewhere."""
+        if self._others.isolated is not None:
+            self._emit(self._others.isolated.results())
+
+    def _emit(self, results: Sequence[RunResult]) -> None:
+        for name, sink in self.sinks.items() if results else ():
+            self._pause()
+            try:
+                sink.emit(results)
+            except Exception as error:  # noqa: BLE001  (a sink may be anybody's; the others still get the results)
+                self._failed(name, error)
+
+    def _scored(self, run: Run, revision: int, now_ns: int) -> RunResult | None:
+        scoring = self.scoring
+        try:
+            chosen, sent = self._chosen(run, now_ns)
+            if not chosen and not sent:
+                self.stats.unscored += 1
+                return None
+            if sent and self._others.isolated is not None:
+                self._others.isolated.submit(run, revision, sent)
+            return evaluate(
+                run,
+                chosen,
+                revision=revision,
+                thresholds=scoring.thresholds,
+                overall=scoring.overall,
+                rules=scoring.rules,
+                budget_ns=scoring.budget_ns,
+                clock=self._clock,
+                pause=self._pause,
+                took=self._took if self._others.share is not None else None,
+            )
+        except Exception as error:  # noqa: BLE001  (one run that cannot be read must not cost the others)
+            self.stats.broken += 1
+            self._tell("a run could not be scored", error)
+            return None
+
+    def _chosen(self, run: Run, now_ns: int) -> tuple[Mapping[str, AnyEvaluator], Collection[str]]:
+        """The evaluators that see a run here, and the names of those that see it elsewhere."""
+        others, chosen = self._others, self.scoring.evaluators
+        elsewhere = dict.fromkeys(others.isolated.evaluators, _elsewhere) if others.isolated is not None else {}
+        if self._gatekeeper is not None:
+            admitted = self._gatekeeper.admit(run, {**chosen, **elsewhere}, now_ns)
+            chosen = {name: one for name, one in admitted.items() if name not in elsewhere}
+            elsewhere = {name: one for name, one in admitted.items() if name in elsewhere}
+        slow = others.names.intersection(chosen) if others.share is not None else None
+        if slow and others.share is not None and not others.share.may_run(now_ns):
+            self.stats.left_out += 1
+            chosen = {name: one for name, one in chosen.items() if name not in slow}
+        return chosen, elsewhere
+
+    def _took(self, name: str, ns: int) -> None:
+        others = self._others
+        if name in others.names and others.share is not None and self._clock is not None:
+            others.share.spent(ns, self._clock())
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self.stats.sink_failures[name] = self.stats.sink_failures.get(name, 0) + 1
+        self._tell(f"sink {name!r} failed", error)
+
+    def _tell(self, what: str, error: Exception) -> None:
+        if (what, type(error)) not in self._told:
+            self._told.add((what, type(error)))
+            _log.warning("%s; further failures of this kind are counted, not logged", what, exc_info=error)
