@@ -18,7 +18,10 @@ from spanwise.evaluators.retrieval_relevance import RetrievalRelevance
 from spanwise.evaluators.tool_arguments import ToolArguments
 from spanwise.evaluators.tool_selection import ToolSelection
 from spanwise.evaluators.tool_sequence import ToolSequence
-from spanwise.model.ports import AnyEvaluator, Evaluator
+from spanwise.model.ports import AnyEvaluator, Evaluator, Sink
+from spanwise.sinks.callback import CallbackSink
+from spanwise.sinks.console import ConsoleSink
+from spanwise.sinks.log import LogSink
 from spanwise.sources import SOURCES as ALL_SOURCES
 from spanwise.sources import Source
 
@@ -59,6 +62,8 @@ PROFILES: Mapping[str, Profile] = {
     "default": Profile(evaluators=EVALUATORS, overall=Overall()),
     "classic": Profile(evaluators=CLASSIC, overall=Overall(weights=classic.WEIGHTS, without=classic.WITHOUT)),
 }
+
+SINKS: Mapping[str, Callable[..., Sink]] = {"log": LogSink, "console": ConsoleSink, "callback": CallbackSink}
 
 SOURCES: Mapping[str, Source] = {source.name: source for source in ALL_SOURCES}
 

@@ -1,0 +1,25 @@
+"""One log line per run, for apps that chose no other destination."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spanwise.model.result import RunResult
+from spanwise.sinks._line import line_of
+
+_log = logging.getLogger("spanwise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSink:
+    """Logs each run at INFO under the name `spanwise`: its overall score, the worst one and why, time and cost."""
+
+    def emit(self, results: Sequence[RunResult], /) -> None:
+        """Log the runs."""
+        for result in results:
+            _log.info("%s", line_of(result))
+
+    def close(self) -> None:
+        """Nothing is open."""
