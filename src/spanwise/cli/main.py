@@ -16,6 +16,7 @@ from spanwise.cli.evaluators import evaluators
 from spanwise.cli.guard import FINE, INTERRUPTED, guarded, silence, tell_bug
 from spanwise.cli.inspect import inspect
 from spanwise.cli.score import score
+from spanwise.cli.store import list_runs, prune, show
 
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -46,12 +47,20 @@ def _options(
     del print_version
 
 
-def _add(verb: Callable[..., int], brief: str, *examples: tuple[str, str]) -> None:
+store = typer.Typer(
+    help="What the store has kept.", context_settings=_HELP, rich_markup_mode=None, no_args_is_help=True
+)
+app.add_typer(store, name="store", short_help="Look into the store of runs.")
+
+
+def _add(
+    verb: Callable[..., int], brief: str, *examples: tuple[str, str], group: typer.Typer = app, name: str = ""
+) -> None:
     """Make a function a verb of its name, with a brief description in the list and examples below its help."""
     wide = max(len(command) for command, _ in examples)
     lines = "\n".join(f"  {command.ljust(wide)}  {text}" for command, text in examples)
     epilog = f"\b\nExamples:\n{lines}"
-    app.command(verb.__name__, short_help=brief, epilog=epilog, context_settings=_HELP)(guarded(verb))
+    group.command(name or verb.__name__, short_help=brief, epilog=epilog, context_settings=_HELP)(guarded(verb))
 
 
 _add(
@@ -81,6 +90,30 @@ _add(
     "Run a small real agent and score it.",
     ("spanwise demo", "run it"),
     ("spanwise demo --save demo.json", "and keep its spans, to try other verbs on"),
+)
+_add(
+    list_runs,
+    "List the runs that were kept.",
+    ("spanwise store list", "the last 20"),
+    ("spanwise store list --label alert --since 1d", "what went wrong today"),
+    ("spanwise store list --score redundancy --below 0.9", "by one score"),
+    ("spanwise store list --session s-17 --format json", "one JSON object per run"),
+    group=store,
+    name="list",
+)
+_add(
+    show,
+    "Show the runs of a trace in full.",
+    ("spanwise store show 4bf92f35", "by the beginning of the trace's id"),
+    ("spanwise store show 4bf92f35 --format json", "as spanwise score tells them"),
+    group=store,
+)
+_add(
+    prune,
+    "Delete old runs now.",
+    ("spanwise store prune", "what is older than 7 days, or past 1 GB"),
+    ("spanwise store prune --max-age 1d --max-size 100MB", "with other limits"),
+    group=store,
 )
 
 

@@ -1,0 +1,1 @@
+"""One file for each version of the tables. A version that was released is never changed."""

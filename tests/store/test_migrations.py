@@ -1,0 +1,135 @@
+"""Tables as versions had them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, inspect
+
+from spanwise.errors import SinkError
+from spanwise.store._database import Database
+from spanwise.store.failures import UnusableStoreError
+from spanwise.store.location import locate
+from spanwise.store.migrations import VERSION_TABLE, VERSIONS, bring_up_to_date, migrate, version_of
+from spanwise.store.schema import metadata
+from spanwise.store.store import Store
+from tests.store.keeping import content_of, result_of
+
+
+def differences(connection: Connection) -> list[object]:
+    """How the tables that are there differ from those that the code knows."""
+    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE, "compare_type": True})
+    return compare_metadata(context, metadata)
+
+
+def test_an_empty_place_gets_the_tables_that_the_code_knows(place: str) -> None:
+    """After opening, the tables, columns, types and indexes are those of the schema."""
+    with Store.open(place) as store:
+        assert [] == store._database.read(differences)
+        assert VERSIONS[-1] == store._database.read(version_of)
+
+
+def test_an_older_store_is_brought_up_to_date_with_its_rows(place: str, tmp_path: Path) -> None:
+    """A store of the first version has all tables after opening, and still has its runs."""
+    database = Database(locate(place), timeout_s=5)
+    database.write(lambda connection: migrate(connection, to=VERSIONS[0]))
+    assert "findings" not in database.read(lambda connection: inspect(connection).get_table_names())
+    row = (
+        "INSERT INTO runs (trace_id, run_id, query_type, started_ns, cost_estimated, complete, reasons, revision,"
+        " source, trace_runs, size_bytes, created_at) VALUES ('t', 'r', '', 1, false, true, '[]', 1, '', '[\"r\"]', 1,"
+        " '2026-11-18 12:00:00')"
+    )
+    database.write(lambda connection: connection.exec_driver_sql(row).close())
+    database.close()
+    with Store.open(place) as store:
+        assert [] == store._database.read(differences)
+        assert ["t"] == [run.trace_id for run in store.recent()]
+
+
+def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+    """A version that the code does not know is an error that says so; nothing is changed."""
+    path = tmp_path / "runs.db"
+    Store.open(path).close()
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute(f"UPDATE {VERSION_TABLE} SET version_num = '0099'")
+        raw.commit()
+    before = path.read_bytes()
+    with pytest.raises(UnusableStoreError, match=r"made by a newer Spanwise \(version 0099"):
+        Store.open(path)
+    assert before == path.read_bytes()
+
+
+def test_somebody_elses_tables_are_not_touched(tmp_path: Path) -> None:
+    """A database with a table of one of the names that is not a store's is refused; other tables do no harm."""
+    path = tmp_path / "app.db"
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("CREATE TABLE runs (id INTEGER)")
+        raw.commit()
+        with pytest.raises(UnusableStoreError, match="a table 'runs' that is not Spanwise's"):
+            Store.open(path)
+        raw.execute("ALTER TABLE runs RENAME TO jogging")
+        raw.commit()
+    Store.open(path).close()
+
+
+def test_a_migration_that_fails_leaves_the_older_version(tmp_path: Path) -> None:
+    """A second version that cannot be made leaves the first one whole."""
+    path = tmp_path / "runs.db"
+    database = Database(locate(path), timeout_s=5)
+    database.write(lambda connection: migrate(connection, to=VERSIONS[0]))
+    in_the_way = "CREATE TABLE findings (id INTEGER)"
+    database.write(lambda connection: connection.exec_driver_sql(in_the_way).close())
+    with pytest.raises(SinkError, match="findings"):
+        bring_up_to_date(database)
+    assert VERSIONS[0] == database.read(version_of)
+    database.close()
+
+
+def open_and_add(path: str, number: int) -> None:
+    """Open the store from one of many processes, and add a run."""
+    with Store.open(path, timeout_s=30) as store:
+        store.add([result_of(number)])
+
+
+def test_many_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
+    """Six processes that open the same new store make its tables once, and all their runs are kept."""
+    context = multiprocessing.get_context("spawn")
+    path = str(tmp_path / "deep" / "runs.db")
+    started = [context.Process(target=open_and_add, args=(path, number)) for number in range(1, 7)]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join(90)
+    assert [0] * 6 == [process.exitcode for process in started]
+    with Store.open(path) as store:
+        assert 6 == len(content_of(store)["runs"])
+
+
+def test_versions_have_files_in_one_line() -> None:
+    """Each version but the first follows the one before it, and the newest is the one that the code knows."""
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", "spanwise.store:migrations")
+    config.set_main_option("path_separator", "os")
+    script = ScriptDirectory.from_config(config)
+    assert list(VERSIONS) == [one.revision for one in script.walk_revisions()][::-1]
+    assert [VERSIONS[-1]] == script.get_heads()
+
+
+def test_a_store_can_be_moved(tmp_path: Path) -> None:
+    """A closed store is one file: moved elsewhere, it has all that it had."""
+    with Store.open(tmp_path / "a.db") as store:
+        store.add([result_of(1)])
+    assert ["a.db"] == [path.name for path in tmp_path.iterdir()]
+    shutil.move(tmp_path / "a.db", tmp_path / "b.db")
+    with Store.open(tmp_path / "b.db") as store:
+        assert 1 == len(store.recent())
