@@ -49,10 +49,12 @@ def test_redacted(value: object, redacted: bool) -> None:
         ("{curly", "present"),
         ("[REDACTED]", "redacted"),
         ("7", "present"),
+        ("a long text…[truncated]", "truncated"),
+        ("what [truncated] means", "present"),
     ],
 )
 def test_states(text: str | None, state: str) -> None:
-    """Nothing, text, whole JSON, JSON cut in the middle and redacted content are told apart."""
+    """Nothing, text, whole JSON, redacted content, and what was cut or says so are told apart."""
     assert state == state_of(text, Memo().json(text))
 
 

@@ -253,8 +253,18 @@ def retrieval(span: RawSpan, memo: Memo, dialect: int) -> RetrievalFields:
 
 
 def context(span: RawSpan, memo: Memo) -> ContextFields:
-    """Whose request a span served."""
-    return _filled(span, memo, ContextFields(), None, lambda c: c.context)
+    """Whose request a span served: what the app itself said of it first, tags and metadata of all put together."""
+    found = _filled(span, memo, ContextFields(), None, lambda c: c.context)
+    stated = _genai.stated(span, memo)
+    if stated is None:
+        return found
+    return ContextFields(
+        stated.session_id or found.session_id,
+        stated.user_id or found.user_id,
+        stated.request_id or found.request_id,
+        tuple(dict.fromkeys((*stated.tags, *found.tags))),
+        {**(found.metadata or {}), **(stated.metadata or {})} or None,
+    )
 
 
 def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:

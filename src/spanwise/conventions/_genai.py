@@ -13,8 +13,8 @@ from typing import cast
 import msgspec
 
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._messages import definitions_of, messages_of, operation_details, per_message_events
-from spanwise.conventions._values import first_number, first_text, int_of, number_of, text_of
+from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
+from spanwise.conventions._values import first_number, first_text, int_of, mapping_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
     ContextFields,
@@ -93,6 +93,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         result,
         call_id if type(call_id) is str and call_id not in NO_ID else None,
         get("gen_ai.tool.status") == "error" or get("gen_ai.task.status") == "failure",
+        uncertain=get("spanwise.unended") is True,
     )
 
 
@@ -311,6 +312,32 @@ def context(span: RawSpan, memo: Memo) -> ContextFields:
         first_text(attributes, "gen_ai.conversation.id", "session.id"),
         first_text(attributes, "user.id", "enduser.id"),
         first_text(attributes, "request.id", "http.request.id"),
+    )
+
+
+STATED = (
+    "spanwise.session_id",
+    "spanwise.user_id",
+    "spanwise.request_id",
+    "spanwise.tags",
+    "spanwise.metadata",
+)
+"""What `spanwise.context` writes on spans."""
+
+
+def stated(span: RawSpan, memo: Memo) -> ContextFields | None:
+    """What the app itself said by `spanwise.context`, on a span of whatever dialect; None for nothing."""
+    attributes = span.attributes
+    if not any(name in attributes for name in STATED):
+        return None
+    session, user, request, tags, metadata = STATED
+    given = memo.json(attributes.get(tags))
+    return ContextFields(
+        first_text(attributes, session),
+        first_text(attributes, user),
+        first_text(attributes, request),
+        tuple(tag for tag in items(given) or () if isinstance(tag, str)),
+        mapping_of(memo.json(attributes.get(metadata))),
     )
 
 

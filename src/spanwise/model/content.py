@@ -141,14 +141,18 @@ def is_redacted(value: object) -> bool:
     return isinstance(value, str) and len(value) < 400 and any(mark in value for mark in REDACTED)
 
 
+TRUNCATED = "[truncated]"
+"""How text ends that was cut and says so."""
+
+
 def state_of(recorded: object, value: object) -> ContentState:
-    """What became of a recorded value: JSON text cut in the middle is truncated, not text."""
+    """What became of a recorded value: text that says it was cut is truncated, and so is JSON cut in the middle."""
     if recorded is None:
         return "absent"
     if isinstance(value, str):
         if is_redacted(value):
             return "redacted"
-        if value[:2] in {'{"', "[{", '["'} and value[-1] not in "}]":
+        if value.endswith(TRUNCATED) or (value[:2] in {'{"', "[{", '["'} and value[-1] not in "}]"):
             return "truncated"
     return "present"
 
