@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import imports, instructions, m4_build, m4_shapes, m5_tools, m6_offline, memory
+from bench import imports, instructions, m1_live, m4_build, m4_shapes, m5_tools, m6_offline, memory
 from bench.timing import Figure, NotIdenticalError, Plan, say
 
 PARTS: dict[str, Callable[[Plan], None]] = {
+    "live": m1_live.measure,
     "build": m4_build.measure,
     "shapes": m4_shapes.measure,
     "tools": m5_tools.measure,
