@@ -22,6 +22,8 @@ SHARED = ROOT.parent / "shared"
 EXTRA_OF = {
     "alembic": "cli",
     "google": "cli",
+    "opentelemetry.exporter": "dev",
+    "opentelemetry-instrument": "dev",
     "opentelemetry.proto": "cli",
     "pydantic": "cli",
     "re2": "cli",

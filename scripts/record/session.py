@@ -13,6 +13,9 @@ from opentelemetry.sdk.trace.export import SpanExporter
 import otlp_file
 import scenario
 
+# The instrumentation's name where whoever runs the script has turned one on, or wants none.
+OUTSIDE = "outside"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:

@@ -1,24 +1,30 @@
-"""Spanwise scores AI agents from the OpenTelemetry traces they leave: `spanwise.score("traces/")`."""
+"""Spanwise scores AI agents from the OpenTelemetry traces they leave: `instrument()` in an app, `score()` on files."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from spanwise import record
+    from spanwise.capture.context import context
+    from spanwise.capture.instrument import instrument
     from spanwise.fleet import aggregate
     from spanwise.offline import score
 
-__all__ = ["aggregate", "score"]
+__all__ = ["aggregate", "context", "instrument", "record", "score"]
+_PLACES = {
+    "aggregate": "spanwise.fleet",
+    "context": "spanwise.capture.context",
+    "instrument": "spanwise.capture.instrument",
+    "score": "spanwise.offline",
+}
 
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used: importing the package must cost an app nothing."""
-    if name == "aggregate":
-        from spanwise.fleet import aggregate
-
-        return aggregate
-    if name == "score":
-        from spanwise.offline import score
-
-        return score
+    if name == "record":
+        return import_module("spanwise.record")
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

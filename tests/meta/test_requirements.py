@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-LOCKS = ("base-test.txt", "dev.txt", "lowest.txt", "peers.txt", "uv.txt")
+LOCKS = ("base-test.txt", "dev.txt", "frameworks.txt", "lowest.txt", "peers.txt", "uv.txt")
 PIN = re.compile(r"(?P<name>[a-z0-9][a-z0-9._-]*)==(?P<version>\S+)(?: ; [^\\]+)? \\")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")
 # The name of a package, a file of this folder, or nothing after the word.

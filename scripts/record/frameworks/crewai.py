@@ -24,6 +24,8 @@ def calculator(expression: str) -> float:
 
 def instrument(name: str, provider: TracerProvider) -> None:
     """Turn on the instrumentation of that name."""
+    if name == session.OUTSIDE:
+        return
     if name == "traceloop":
         from opentelemetry.instrumentation.crewai import CrewAIInstrumentor
 

@@ -100,11 +100,17 @@ def langfuse(this: session.Session, provider: TracerProvider) -> list[BaseCallba
     return [CallbackHandler()]
 
 
+def outside(this: session.Session, provider: TracerProvider) -> list[BaseCallbackHandler]:
+    """Whoever runs the script has seen to it."""
+    return []
+
+
 INSTRUMENTATIONS: Mapping[str, Callable[[session.Session, TracerProvider], list[BaseCallbackHandler]]] = {
     "openinference": openinference,
     "otel-genai": otel_genai,
     "traceloop": traceloop,
     "langfuse": langfuse,
+    session.OUTSIDE: outside,
 }
 
 

@@ -39,6 +39,8 @@ def calculator(expression: str) -> float:
 
 def instrument(name: str, provider: TracerProvider) -> None:
     """Turn on the instrumentation of that name."""
+    if name == session.OUTSIDE:
+        return
     if name == "openinference":
         from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
 

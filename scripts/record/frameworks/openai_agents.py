@@ -91,9 +91,10 @@ INSTRUMENTATIONS: Mapping[str, Callable[[session.Session, TracerProvider], None]
 
 def main(this: session.Session, provider: TracerProvider) -> str:
     """The answer of one run."""
-    # Without this the SDK would send its own traces to its vendor.
-    set_trace_processors([])
-    INSTRUMENTATIONS[this.instrumentation](this, provider)
+    if this.instrumentation != session.OUTSIDE:
+        # Without this the SDK would send its own traces to its vendor.
+        set_trace_processors([])
+        INSTRUMENTATIONS[this.instrumentation](this, provider)
     model = OpenAIResponsesModel(
         model=scenario.MODEL, openai_client=AsyncOpenAI(base_url=this.openai_url, api_key="unused")
     )

@@ -32,7 +32,8 @@ def main(this: session.Session, provider: TracerProvider) -> str:
         from openinference.instrumentation.pydantic_ai import OpenInferenceSpanProcessor
 
         provider.add_span_processor(OpenInferenceSpanProcessor())
-    Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
+    if this.instrumentation != session.OUTSIDE:
+        Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
     model = OpenAIChatModel(scenario.MODEL, provider=OpenAIProvider(base_url=this.openai_url, api_key="unused"))
     research = Agent(
         model,

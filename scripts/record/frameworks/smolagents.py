@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from openinference.instrumentation.smolagents import SmolagentsInstrumentor
 from opentelemetry.sdk.trace import TracerProvider
 from smolagents import OpenAIModel, ToolCallingAgent, tool
 
@@ -32,7 +31,10 @@ def calculator(expression: str) -> float:
 
 def main(this: session.Session, provider: TracerProvider) -> str:
     """The answer of one run."""
-    SmolagentsInstrumentor().instrument(tracer_provider=provider)
+    if this.instrumentation != session.OUTSIDE:
+        from openinference.instrumentation.smolagents import SmolagentsInstrumentor
+
+        SmolagentsInstrumentor().instrument(tracer_provider=provider)
     model = OpenAIModel(model_id=scenario.MODEL, api_base=this.openai_url, api_key="unused")
     agent = ToolCallingAgent(
         tools=[search_docs, calculator],

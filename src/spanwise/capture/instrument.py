@@ -1,0 +1,174 @@
+"""`spanwise.instrument(app)`: the one line.
+
+There is one running capture for each tracer provider of a process. To instrument twice, or several targets, attaches
+once; what was asked for first holds.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from opentelemetry.sdk.trace import TracerProvider
+
+from spanwise.assembly.assembler import LIVE, AssemblySettings
+from spanwise.capture import unsampled
+from spanwise.capture._mark import is_isolated
+from spanwise.capture.handle import Handle, Results
+from spanwise.capture.intake import Intake
+from spanwise.capture.processor import LogCapture, SpanCapture
+from spanwise.capture.providers import attach, attach_logs, provider_for
+from spanwise.capture.sampling import Gate, Sampling
+from spanwise.capture.settings import Bounds, gate_of, kept_apart, scoring_of, sinks_of
+from spanwise.capture.targets import Prepared, prepare
+from spanwise.capture.worker import Worker
+from spanwise.model.ports import AnyEvaluator, Sink
+from spanwise.model.result import RunResult
+from spanwise.pipeline import Pipeline, Scoring
+
+CLOSE_S = 5.0
+Evaluators = Mapping[str, AnyEvaluator] | Sequence[str | AnyEvaluator]
+Sinks = Mapping[str, Sink] | Sequence[Sink | Callable[[RunResult], object]]
+_log = logging.getLogger("spanwise")
+_running: dict[int, _Running] = {}
+_lock = threading.Lock()
+
+
+class _Running:
+    """What is attached to one provider."""
+
+    def __init__(self, provider: TracerProvider, scoring: Scoring, sinks: Mapping[str, Sink], bounds: Bounds) -> None:
+        self.provider = provider
+        self.results = Results()
+        self._undo: list[Callable[[], None]] = []
+        held = {**sinks, "results": self.results}
+
+        def make(pause: Callable[[], None]) -> Pipeline:
+            return Pipeline(
+                scoring,
+                held,
+                settings=bounds.assembly,
+                gatekeeper=bounds.gate,
+                others=bounds.others,
+                clock=time.perf_counter_ns,
+                pause=pause,
+            )
+
+        intake = Intake(bounds.queue)
+        self.worker = Worker(intake, make)
+        self.counts = bounds.counts
+        worker = self.worker
+        self.capture = SpanCapture(
+            intake,
+            stamp=bounds.stamp,
+            notify=worker.notify,
+            flush=worker.flush,
+            close=self._shut,
+        )
+        self.logs = LogCapture(intake)
+        attach(provider, self.capture)
+        self.has_logs = attach_logs(self.logs)
+        if hasattr(os, "register_at_fork"):
+            alive = weakref.WeakMethod(worker.after_fork)
+            os.register_at_fork(after_in_child=lambda: (again := alive()) and again())
+        atexit.register(self._shut)
+
+    def keep(self, undo: Callable[[], None]) -> None:
+        """Something to undo at the end."""
+        self._undo.append(undo)
+
+    def stop(self) -> None:
+        """Take no more spans, and undo what was turned on."""
+        self.capture.active = self.logs.active = False
+        atexit.unregister(self._shut)
+        with _lock:
+            _running.pop(id(self.provider), None)
+        for undo in reversed(self._undo):
+            try:
+                undo()
+            except Exception:  # noqa: BLE001  (somebody else's library; the rest has to be undone all the same)
+                _log.warning("what was instrumented could not be undone", exc_info=True)
+        self._undo.clear()
+
+    def _shut(self) -> None:
+        if not self.worker.close(CLOSE_S):
+            _log.warning("not everything was scored within %g s of the end", CLOSE_S)
+
+
+def instrument(
+    target: object = None,
+    *,
+    evaluators: Evaluators | None = None,
+    sinks: Sinks | None = None,
+    profile: str = "",
+    config: str | Path | None = None,
+    console: bool = False,
+    store: str | Path | bool | None = None,
+    bounds: AssemblySettings = LIVE,
+    queue: int = 50_000,
+    sampling: Sampling | Gate | None = None,
+    score_unsampled: bool = False,
+    isolate: Literal["process"] | None = None,
+    share: float = 0.2,
+    on_first: Literal["log", "silent"] = "log",
+) -> Handle:
+    """Score every agent run of this process from its spans, as soon as it ends.
+
+    Args:
+        target: What to instrument: nothing (the app's tracer provider, and the frameworks that it has imported), a
+            tracer provider, an agent or a module of a framework, an ASGI or WSGI app, or a function.
+        evaluators: What to ask: names, values, or a mapping of both; the settings' where not given.
+        sinks: Where results go: sinks, or functions that are called with each result; a log line where none is given.
+        profile: The settings' profile.
+        config: A file of settings; the nearest spanwise.toml or pyproject.toml where not given.
+        console: Print a line per run on standard error.
+        store: Keep runs in the local store: True, or where it is.
+        bounds: How much is held at a time.
+        queue: How many spans may wait for the worker.
+        sampling: Which runs are scored, and by which evaluators.
+        score_unsampled: Score runs that the provider's sampler drops, too: their spans are recorded, not exported.
+        isolate: `"process"` runs the evaluators that are not ours in a helper process.
+        share: How much of the worker's time the evaluators that are not ours may take, where they are not isolated.
+        on_first: Whether to log in one line what was done.
+
+    Raises:
+        SpecError: The settings, or what was given here, cannot be used.
+    """
+    scoring, others = kept_apart(scoring_of(evaluators, profile=profile, config=config), isolate=isolate, share=share)
+    # In a helper process the app's modules may be imported, and with them this call: nothing is to be scored there.
+    provider, origin = (None, "this is a helper process") if is_isolated() else provider_for(target)
+    if provider is None:
+        _log.warning("spanwise: nothing is scored: %s", origin)
+        provider = TracerProvider(shutdown_on_exit=False)
+    with _lock:
+        running = _running.get(id(provider))
+        is_new = running is None
+        if running is None:
+            running = _running[id(provider)] = _Running(
+                provider,
+                scoring,
+                sinks_of(sinks, console=console, store=store),
+                Bounds(assembly=bounds, queue=queue, gate=gate_of(sampling), others=others),
+            )
+    if score_unsampled:  # before frameworks ask for their tracers
+        unsampled.install(provider)
+        running.keep(partial(unsampled.uninstall, provider))
+    prepared = prepare(target, provider)
+    running.keep(prepared.undo)
+    if on_first == "log":
+        _tell(origin, prepared, is_new=is_new)
+    return Handle(running.worker, running.results, undo=running.stop, counts=running.counts, target=prepared.target)
+
+
+def _tell(origin: str, prepared: Prepared, *, is_new: bool) -> None:
+    did = "; ".join((f"attached to {origin}" if is_new else f"already attached to {origin}", *prepared.did))
+    missing = f". Missing: {' '.join(prepared.missing)}" if prepared.missing else ""
+    _log.info("spanwise: %s%s", did, missing)

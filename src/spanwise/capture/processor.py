@@ -1,0 +1,146 @@
+"""The hooks that the SDK calls on the app's threads. Each does next to nothing, and none ever raises."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from opentelemetry.context import Context
+from opentelemetry.sdk._logs import LogRecordProcessor
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+
+from spanwise.capture.intake import Intake
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk._logs import ReadWriteLogRecord
+
+_log = logging.getLogger("spanwise")
+
+
+class SpanCapture(SpanProcessor):
+    """Puts every span that ends into the intake, by reference, and wakes the worker when a local root ended."""
+
+    def __init__(
+        self,
+        intake: Intake,
+        *,
+        stamp: Callable[[Span, Context | None], None],
+        notify: Callable[[], None],
+        flush: Callable[[float], bool],
+        close: Callable[[], None],
+    ) -> None:
+        self._intake = intake
+        self._items = intake.items
+        self._append = intake.items.append
+        self._capacity = intake.capacity
+        self._notify = notify
+        self._stamp = stamp
+        self._flush = flush
+        self._close = close
+        self.active = True
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """Stamp the span with what `spanwise.context` holds, if it holds anything."""
+        try:
+            self._stamp(span, parent_context)
+        except Exception:  # noqa: BLE001  (the app must not see it)
+            self._failed()
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Keep references to what the span recorded; not to its links, of which the SDK would make a copy."""
+        try:
+            context, parent = span.context, span.parent
+            if context is None or not self.active:
+                return
+            if len(self._items) >= self._capacity:
+                self._intake.refuse(context.trace_id)
+                return
+            self._append(
+                (
+                    context,
+                    parent,
+                    span.name,
+                    span.start_time,
+                    span.end_time,
+                    span.status,
+                    span.attributes,
+                    span.events,
+                    span.kind,
+                    span.instrumentation_scope,
+                    span.resource,
+                )
+            )
+            if parent is None or parent.is_remote:
+                self._notify()
+        except Exception:  # noqa: BLE001  (the app must not see it)
+            self._failed()
+
+    def _failed(self) -> None:
+        if self._intake.fail():
+            _log.warning("a span could not be captured; further ones are counted, not logged", exc_info=True)
+
+    def shutdown(self) -> None:
+        """Score what is finished, within a deadline."""
+        try:
+            self._close()
+        except Exception:  # noqa: BLE001  (the app must not see it)
+            self._failed()
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        """Score what is finished; False if the time does not suffice."""
+        try:
+            return self._flush(timeout_millis / 1000)
+        except Exception:  # noqa: BLE001  (the app must not see it)
+            self._failed()
+            return False
+
+
+class LogCapture(LogRecordProcessor):
+    """Puts log records that carry a span's id into the intake: some instrumentations put content there."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self.active = True
+
+    def on_emit(self, log_record: ReadWriteLogRecord) -> None:
+        """Keep references to what the log record holds, if it is a GenAI event."""
+        try:
+            record = log_record.log_record
+            name = getattr(record, "event_name", None)  # SDKs before 1.36 put it into an attribute
+            trace_id, span_id = record.trace_id, record.span_id
+            if not self.active or not trace_id or not span_id:
+                return
+            attributes = dict(record.attributes or {})
+            if name is None and "event.name" not in attributes:
+                return  # an ordinary log line
+            intake = self._intake
+            if len(intake.items) >= intake.capacity:
+                intake.refuse(trace_id)
+                return
+            intake.items.append(
+                (
+                    trace_id,
+                    span_id,
+                    name or "",
+                    record.timestamp or record.observed_timestamp or 0,
+                    attributes,
+                    record.body,
+                    log_record.instrumentation_scope,
+                    getattr(log_record, "resource", None),
+                )
+            )
+        except Exception:  # noqa: BLE001  (the app must not see it)
+            if self._intake.fail():
+                _log.warning("a log event could not be captured; further ones are counted, not logged", exc_info=True)
+
+    def emit(self, log_data: ReadWriteLogRecord) -> None:
+        """What SDKs before 1.36 call."""
+        self.on_emit(log_data)
+
+    def shutdown(self) -> None:
+        """The span processor closes the intake."""
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        """The span processor flushes."""
+        return True

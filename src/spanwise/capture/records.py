@@ -1,0 +1,74 @@
+"""What the app's threads put into the intake, as the records that assembly takes."""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+from spanwise.capture.intake import Captured, EventParts
+from spanwise.model.raw import LogEvent, RawEvent, RawSpan, Scope
+
+OWN_SCOPES = ("spanwise.evaluation", "spanwise.judge")
+"""What Spanwise itself emits about runs; it is never scored."""
+_LOG_PARTS = 8
+_MOST_SCOPES = 1024
+_STATUS = {"UNSET": 0, "OK": 1, "ERROR": 2}
+
+
+class _Copied(Protocol):
+    """The SDK's view of a span's attributes: to copy it takes a fifth of the time that a dict of it takes."""
+
+    def copy(self) -> dict[str, object]: ...
+
+
+class Records:
+    """Makes records of what was captured; scopes and resources, which are few, once each."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[tuple[int, int], tuple[Scope, object, object]] = {}
+
+    def of(self, captured: Captured) -> RawSpan | LogEvent | None:
+        """The record; None for what Spanwise itself emitted."""
+        if len(captured) == _LOG_PARTS:
+            return self._log(captured)
+        context, parent, name, start, end, status, attributes, events, kind, scope, resource = captured
+        made = self._scope(scope, resource)
+        if made.name.startswith(OWN_SCOPES):
+            return None
+        return RawSpan(
+            context.trace_id,
+            context.span_id,
+            None if parent is None else parent.span_id,
+            name,
+            start or 0,
+            end or 0,
+            _STATUS.get(status.status_code.name, 0),
+            status.description or "",
+            cast("_Copied", attributes).copy() if attributes else {},
+            tuple([RawEvent(one.name, one.timestamp, one.attributes or {}) for one in events]) if events else (),
+            made,
+            (),
+            kind.value + 1,  # the API counts from 0, the protocol from 1
+            parent is not None and parent.is_remote,
+        )
+
+    def _log(self, parts: EventParts) -> LogEvent:
+        trace_id, span_id, name, at, attributes, body, scope, resource = parts
+        return LogEvent(trace_id, span_id, RawEvent(name, at, attributes, body), self._scope(scope, resource))
+
+    def _scope(self, scope: InstrumentationScope | None, resource: Resource | None) -> Scope:
+        key = (id(scope), id(resource))
+        held = self._scopes.get(key)
+        if held is None:
+            if len(self._scopes) >= _MOST_SCOPES:
+                self._scopes.clear()
+            name, version = ("", "") if scope is None else (scope.name, scope.version or "")
+            # The originals are kept with it, so that no other object can come to have their ids.
+            held = self._scopes[key] = (
+                Scope(name, version, dict(resource.attributes) if resource is not None else {}),
+                scope,
+                resource,
+            )
+        return held[0]
