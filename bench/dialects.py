@@ -161,6 +161,9 @@ def _openinference_llm(event: Event) -> Fields:
         "llm.input_messages.0.message.content": event.prompt,
         "llm.output_messages.0.message.role": "assistant",
     }
+    for at, name in enumerate(_OFFERED):
+        function = {"type": "function", "function": {"name": name, "parameters": {}}}
+        fields[f"llm.tools.{at}.tool.json_schema"] = _dumps(function)
     if not event.asked:
         fields["llm.output_messages.0.message.content"] = event.said
     for at, asked in enumerate(event.asked):
