@@ -13,7 +13,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 _PEERS = _ROOT / ".build" / "peers"
 _ROUNDS = 7
 _TARGETS = {10: 1.3, 200: 0.6}
-_JUDGED = ("spanwise tool_selection", "spanwise tool_sequence")
+_JUDGED = ("spanwise tool_selection", "spanwise tool_sequence", "spanwise redundancy")
 _ANCHOR = "ragas ToolCallAccuracy"
 
 
