@@ -29,7 +29,9 @@ _SCOPES: Mapping[Dialect, Scope] = {
 _HTTP = Scope("opentelemetry.instrumentation.httpx", "0.66b0", _RESOURCE)
 _DB = Scope("opentelemetry.instrumentation.psycopg", "0.66b0", _RESOURCE)
 _SCHEMA = '{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}},"required":["query"]}'
+_PARAMETERS = json.loads(_SCHEMA)
 _OFFERED = ("lookup", "search_documents", "calculate", "delegate_research", "fetch_page")
+_OFFER = [{"type": "function", "name": name, "parameters": _PARAMETERS} for name in _OFFERED]
 
 
 class _Names(dict[str, str]):
@@ -71,7 +73,9 @@ def _genai_agent(event: Event) -> Fields:
         "gen_ai.agent.description": "Answers questions with tools.",
         "gen_ai.conversation.id": "conversation-1",
         "gen_ai.request.model": _MODEL,
-        "gen_ai.tool.definitions": _dumps([{"type": "function", "name": n, "parameters": {}} for n in _OFFERED]),
+        "gen_ai.tool.definitions": _dumps(
+            [{"type": "function", "name": n, "parameters": _PARAMETERS} for n in _OFFERED]
+        ),
         "gen_ai.input.messages": _sent(event),
         "gen_ai.output.messages": _dumps([{"role": "assistant", "parts": [{"type": "text", "content": event.said}]}]),
         "user.id": "user-17",
@@ -162,7 +166,7 @@ def _openinference_llm(event: Event) -> Fields:
         "llm.output_messages.0.message.role": "assistant",
     }
     for at, name in enumerate(_OFFERED):
-        function = {"type": "function", "function": {"name": name, "parameters": {}}}
+        function = {"type": "function", "function": {"name": name, "parameters": _PARAMETERS}}
         fields[f"llm.tools.{at}.tool.json_schema"] = _dumps(function)
     if not event.asked:
         fields["llm.output_messages.0.message.content"] = event.said

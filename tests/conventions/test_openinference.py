@@ -1,4 +1,4 @@
-"""OpenInference: tools, usage, hand-offs, definitions and context, on recorded spans and on made ones."""
+"""OpenInference: tools, usage, hand-offs and context, on recorded spans and on made ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from spanwise.conventions import openinference
-from spanwise.model.content import ContextFields, HandoffFields, LLMFields, Memo, ToolDefinition, ToolFields
+from spanwise.model.content import ContextFields, HandoffFields, LLMFields, Memo, ToolFields
 from spanwise.model.raw import EMPTY, RawSpan
 from tests.recordings_io import made
 from tests.recordings_io import spans as recorded
@@ -245,49 +245,6 @@ def test_handoff() -> None:
     assert HandoffFields(None, "helper") == openinference.handoff(made("handoff to helper"), Memo())
     assert None is openinference.handoff(made("handoff to helper", attributes={"tool.name": "handoff"}), Memo())
     assert None is openinference.handoff(made("research_agent"), Memo())
-
-
-@pytest.mark.parametrize(
-    ("recording", "name", "expected"),
-    [
-        ("langgraph__openinference", "ChatOpenAI", ["search_docs", "calculator"]),
-        ("openai-agents__openinference__handoff", "response", ["transfer_to_research_agent"]),
-        ("smolagents__openinference", "research_agent.run", ["search_docs", "calculator", "final_answer"]),
-        ("crewai__openinference", "population_crew.kickoff", ["search_docs", "calculator"]),
-        ("langgraph__openinference", "research_agent", None),
-    ],
-)
-def test_definitions_of_recordings(recording: str, name: str, expected: list[str] | None) -> None:
-    """The tools offered to a model, or the names that an agent's or a crew's span lists."""
-    found = openinference.definitions(named(recording, name), Memo())
-    assert expected == (None if found is None else [tool.name for tool in found])
-
-
-def test_definitions_made_by_hand() -> None:
-    """Schemas in a client's form, names beside a bare schema, schemas that were cut, and lists in one value."""
-    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
-    function = {"type": "function", "function": {"name": "add", "description": "Adds.", "parameters": schema}}
-
-    def read(**attributes: object) -> object:
-        dotted = {key.replace("__", "."): value for key, value in attributes.items()}
-        return openinference.definitions(made(attributes=dotted), Memo())
-
-    expected = (ToolDefinition("add", "Adds.", schema),)
-    assert expected == read(llm__tools__0__tool__json_schema=json.dumps(function))
-    assert expected == read(llm__tools=json.dumps([function]))
-    assert expected == read(llm__tools=[{"tool": {"json_schema": function}}])
-    assert expected == read(llm__invocation_parameters=json.dumps({"tools": [function]}))
-    bare = {"llm__tools__0__tool__name": "add", "llm__tools__0__tool__description": "Adds."}
-    assert expected == read(**bare, llm__tools__0__tool__json_schema=json.dumps(schema))
-    assert (ToolDefinition("plus", "Adds.", schema),) == read(
-        llm__tools__0__tool__name="plus", llm__tools__0__tool__json_schema=json.dumps(function)
-    )
-    assert (ToolDefinition("add"),) == read(llm__tools__0__tool__json_schema=json.dumps(function)[:60])
-    assert None is read(llm__tools__0__tool__json_schema=json.dumps(function)[:20])
-    managed = (ToolDefinition("final_answer"), ToolDefinition("helper"))
-    assert managed == read(smolagents__tools_names=["final_answer"], smolagents__managed_agents__0__name="helper")
-    assert () == read(crew_agents="[1, {}]", crew_tasks='[{"tools_names": []}]')
-    assert None is read(crew_agents="[1, {}]")
 
 
 def test_context() -> None:

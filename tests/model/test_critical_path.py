@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.model.critical_path import Gap, Segment, critical_path, idle_gaps
+from spanwise.model.critical_path import Gap, critical_path, idle_gaps
 from spanwise.model.raw import RawSpan
 from spanwise.model.trace import Run
 from tests.making import agent, asks, chat, returns, run_of, says, span, tool
@@ -127,7 +127,7 @@ def test_a_long_chain(depth: int) -> None:
     path = critical_path(run_of(root(30_000), *chain))
     assert (2 * (depth - 2) + 1, 30_000) == (len(path), sum(end - start for _, start, end in path))
     open_ = [work(n, n, 0, parent=n - 1) for n in range(2, depth)]
-    assert [Segment(0, depth - 1, 30_000)] == critical_path(run_of(root(30_000), *open_))[:1]
+    assert [(0, depth - 1, 30_000)] == critical_path(run_of(root(30_000), *open_))[:1]
 
 
 TREES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60), st.integers(-5, 60)), max_size=12)

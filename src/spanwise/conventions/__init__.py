@@ -277,11 +277,11 @@ def definitions(span: RawSpan, memo: Memo, dialect: int) -> tuple[ToolDefinition
     """The tools that a span says the model was offered."""
     if dialect == _LAST:
         return _genai.definitions(span, memo)
-    first = CONVENTIONS[dialect].definitions
-    found = first(span, memo) if first is not None and dialect >= 0 else None
+    first = CONVENTIONS[dialect].definitions if dialect >= 0 else None
+    found = first(span, memo) if first is not None else None
     if found is not None:
         return found
-    readers = (convention.definitions for convention in dialects(span))
+    readers = (convention.definitions for convention in dialects(span) if convention.definitions is not first)
     return next((found for read in readers if read and (found := read(span, memo)) is not None), None)
 
 

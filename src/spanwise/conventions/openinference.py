@@ -7,14 +7,14 @@ there, and some call a span what it is not; both is set right here.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._messages import definition_of, definitions_of, items
+from spanwise.conventions._messages import items
+from spanwise.conventions._openinference_definitions import definitions
 from spanwise.conventions._openinference_envelopes import held_messages, recorded
-from spanwise.conventions._openinference_messages import GOOGLE_GENAI, LANGCHAIN, entries, messages, output, requests
+from spanwise.conventions._openinference_messages import GOOGLE_GENAI, LANGCHAIN, messages, output, requests
 from spanwise.conventions._openinference_retrieval import retrieval
 from spanwise.conventions._openinference_runs import INSTRUCTOR, LLAMA_STEP, agent, agent_name
 from spanwise.conventions._openinference_tools import given, outcome
@@ -25,7 +25,6 @@ from spanwise.model.content import (
     HandoffFields,
     LLMFields,
     Memo,
-    ToolDefinition,
     ToolFields,
 )
 from spanwise.model.raw import Attributes, RawSpan
@@ -57,15 +56,11 @@ TOOL_CLASSES = frozenset(
 )
 # LangChain's AgentExecutor runs these in the place of a tool that does not exist, or of an answer it cannot parse.
 STAND_INS = frozenset({"invalid_tool", "_Exception"})
-_CUT_NAME = re.compile(r'"name"\s*:\s*"([^"]+)"')
 CONTROL_FLOW = ("ParentCommand", "GraphInterrupt", "GraphBubbleUp", "NodeInterrupt")
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
 NOT_AGENTS = ("OutputParser", ".before_agent", ".after_agent")
 PROMPT_DETAILS = "llm.token_count.prompt_details"
 FIRST_DOCUMENT = "retrieval.documents.0.document.content"
-MANAGED = "smolagents.managed_agents."
-TOOLS = "llm.tools."
-TOOL_NAMES = ("smolagents.tools_names", "agno.tools", "agent.tools")
 
 
 def kind(span: RawSpan) -> Kind | None:
@@ -285,65 +280,6 @@ def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
         return None
     target = text_of(span.attributes.get("output.value")) or span.name.removeprefix(HANDOFF)
     return HandoffFields(text_of(span.attributes.get("input.value")), target or None)
-
-
-def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
-    """The tools that the model was offered; on an agent's or a crew's own span only their names."""
-    attributes = span.attributes
-    if not any(key.startswith(_OFFERS) for key in attributes):
-        return None
-    listed = items(memo.json(attributes.get("llm.tools")))
-    if listed is not None:
-        held = [mapping_of(item) or {} for item in listed]
-        return _whole([_definition(mapping_of(item.get("tool")) or {"json_schema": item}, memo) for item in held])
-    leaves = tuple((at, rest, value) for at, rest, value in entries(attributes, TOOLS, memo) if type(value) is str)
-    if leaves:
-        return memo.tools(leaves, lambda: _flattened(leaves, memo))
-    parameters = mapping_of(memo.json(attributes.get("llm.invocation_parameters"))) or {}
-    return definitions_of(parameters.get("tools"), memo) or _named_tools(attributes, memo)
-
-
-_OFFERS = ("llm.tools", "llm.invocation_parameters", MANAGED, *TOOL_NAMES, "crew_agents", "crew_tasks")
-
-
-def _flattened(leaves: Iterable[tuple[int, str, str]], memo: Memo) -> tuple[ToolDefinition, ...] | None:
-    found: dict[int, dict[str, object]] = {}
-    for at, rest, value in leaves:
-        found.setdefault(at, {})[rest.removeprefix("tool.")] = value
-    return _whole([_definition(found[at], memo) for at in sorted(found)])
-
-
-def _whole(read: list[ToolDefinition | None]) -> tuple[ToolDefinition, ...] | None:
-    """The definitions, unless one of them is not known: a tool left out would pass for one that does not exist."""
-    known = tuple(item for item in read if item is not None)
-    return known if len(known) == len(read) else None
-
-
-def _definition(fields: Mapping[str, object], memo: Memo) -> ToolDefinition | None:
-    schema = memo.json(fields.get("json_schema", fields))
-    if isinstance(schema, str):  # a schema that was cut: its name stands near its beginning
-        named = _CUT_NAME.search(schema)
-        schema = {"name": named.group(1)} if named is not None else None
-    found = definition_of(schema)
-    name = text_of(fields.get("name"))
-    if name is None:
-        return found
-    if found is None:  # the name has an attribute of its own, and the schema is that of the arguments alone
-        return ToolDefinition(name, text_of(fields.get("description")) or "", mapping_of(schema))
-    return ToolDefinition(name, text_of(fields.get("description")) or found.description, found.schema, found.hints)
-
-
-def _named_tools(attributes: Attributes, memo: Memo) -> tuple[ToolDefinition, ...] | None:
-    listed = [found for key in TOOL_NAMES if (found := items(memo.json(attributes.get(key)))) is not None]
-    listed.append([value for _, rest, value in entries(attributes, MANAGED, memo) if rest == "name"])
-    for key in ("crew_agents", "crew_tasks"):
-        for item in items(memo.json(attributes.get(key))) or ():
-            fields = mapping_of(item)
-            found = items(fields.get("tools_names")) if fields is not None else None
-            if found is not None:
-                listed.append(found)
-    names = dict.fromkeys(name for found in listed for name in found if isinstance(name, str) and name)
-    return tuple(ToolDefinition(name) for name in names) if len(listed) > 1 or names else None
 
 
 def context(span: RawSpan, memo: Memo) -> ContextFields:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from spanwise.errors import ModelError
@@ -38,8 +38,8 @@ class Loops:
         calls = run.work
         if not calls:
             return no_tool_called("loops", run)
-        bare = bare_repeats(calls)
-        found = self._loops(_signatures(calls, bare, lambda: run.acting))
+        bare = () if run.asked.distinct else bare_repeats(calls)
+        found = [] if run.asked.distinct else self._loops(_signatures(run, bare))
         if not found:
             return Score(name="loops", value=1.0, reason=f"No cycle repeats in {_count(len(calls), 'tool call')}.")
         looping = _looping(calls, found) if bare else ()
@@ -72,31 +72,33 @@ class Loops:
         ]
 
 
-def _signatures(
-    calls: Sequence[ToolCall], bare: Collection[str], acting: Callable[[], Collection[str]]
-) -> Sequence[object]:
+def _signatures(run: Run, bare: Collection[str]) -> Sequence[object]:
     """For each call what is equal if a later call is the same again and brought nothing new.
 
     Calls of a tool whose arguments are not all recorded may be the same, so they count as such here.
     """
-    keys = [(call.name, b"" if bare and call.name in bare else canonical_of(call)) for call in calls]
+    calls = run.work
+    keys = [
+        (call.name, b"") if call.name in bare else key or (call.name, canonical_of(call))
+        for call, key in zip(calls, run.asked.keys, strict=True)
+    ]
     if len(set(keys)) == len(keys):
         return ()
     out: list[object] = []
     last: dict[tuple[str, bytes], tuple[ToolCall, int]] = {}
     for call, key in zip(calls, keys, strict=True):
         before = last.get(key)
-        version = 0 if before is None or not key[1] else before[1] + _is_news(before[0], call, acting)
+        version = 0 if before is None or not key[1] else before[1] + _is_news(before[0], call, run)
         last[key] = (call, version)
         out.append((key, version))
     return out
 
 
-def _is_news(before: ToolCall, call: ToolCall, acting: Callable[[], Collection[str]]) -> bool:
+def _is_news(before: ToolCall, call: ToolCall, run: Run) -> bool:
     """The call brought what the one before did not: it succeeded at last, or it read something else."""
     if call.failed or before.failed:
         return before.failed and not call.failed
-    if before.raw_result == call.raw_result or call.name in acting():
+    if before.raw_result == call.raw_result or call.name in run.acting:
         return False
     if before.result_state != "present" or call.result_state != "present":
         return False

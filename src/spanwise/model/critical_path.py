@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TypeAlias
 
 from spanwise.model.span import LLM_KINDS, RUN_KINDS, Span
 from spanwise.model.trace import Run
@@ -21,12 +21,9 @@ _END = attrgetter("raw.end_ns")
 _LAST_SEEN = attrgetter("end_ns")
 
 
-class Segment(NamedTuple):
-    """A stretch of a run's time and the span that it belongs to: an index into the trace's spans, -1 for the run."""
-
-    span: int
-    start_ns: int
-    end_ns: int
+Segment: TypeAlias = tuple[int, int, int]
+"""A stretch of a run's time: the span that it belongs to (an index into the trace's spans, -1 for the run), its start
+and its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,22 +51,23 @@ def critical_path(run: Run) -> list[Segment]:
     while frames:
         at, floor, ahead = frames[-1]
         for child, end in ahead:
-            start = max(spans[child].raw.start_ns, floor)
+            start = spans[child].raw.start_ns
+            start = max(start, floor)
             if start >= cursor or end <= start:
                 continue
             if end < cursor:
-                out.append(Segment(at, end, cursor))
+                out.append((at, end, cursor))
                 cursor = end
             inner = children.get(child)
             if inner is not None:
                 frames.append((child, start, iter(inner)))
                 break
-            out.append(Segment(child, start, cursor))
+            out.append((child, start, cursor))
             cursor = start
         else:
             frames.pop()
             if cursor > floor:
-                out.append(Segment(at, floor, cursor))
+                out.append((at, floor, cursor))
                 cursor = floor
     return out
 

@@ -17,6 +17,7 @@ import msgspec
 from spanwise.model.calls import ToolCall, canonical_of
 from spanwise.model.canonical import canonical
 from spanwise.model.content import REDACTED
+from spanwise.model.lazy import lazy
 
 Key: TypeAlias = tuple[str, bytes]
 Pair: TypeAlias = tuple[ToolCall, ToolCall]
@@ -36,15 +37,30 @@ _ESCAPES: Mapping[str, str] = {"\\\\": "\ufffe", '\\"': "\u201d", "\\n": " ", "\
 _MASKS = tuple(mark.encode() for mark in REDACTED)
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """What each call of a run asked for: equal keys for the same tool and arguments.
+class Asked:
+    """What each call of a run asked for: the tool's name and the canonical bytes of the arguments.
 
-    A key is None where the arguments are not recorded whole, or differ at most in what was masked: such a call equals
-    no other. `untold` names the tools of such calls that were called more than once.
+    The bytes are None where the arguments are not recorded whole, or differ at most in what was masked: such a call
+    equals no other. `untold` names the tools of such calls that were called more than once.
     """
 
-    keys: Sequence[Key | None] = ()
-    untold: tuple[str, ...] = ()
+    def __init__(self, names: Sequence[str], given: Sequence[bytes | None], untold: tuple[str, ...] = ()) -> None:
+        self.names = names
+        self.given = given
+        self.untold = untold
+
+    @lazy
+    def keys(self) -> Sequence[Key | None]:
+        """Equal for the same tool and arguments; None for a call that equals no other."""
+        return [None if one is None else (name, one) for name, one in zip(self.names, self.given, strict=True)]
+
+    @lazy
+    def distinct(self) -> bool:
+        """No two of the calls are the same, and of none it is unknown. Mostly the arguments alone tell."""
+        if self.untold:
+            return False
+        count = len(self.given)
+        return len(set(self.given)) == count or len(set(self.keys)) == count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,28 +79,30 @@ def asked_of(calls: Sequence[ToolCall]) -> Asked:
     names = [call.name for call in calls]
     together = _canonical_together([call.raw_arguments for call in calls])
     if together is not None:
-        return Asked(list(zip(names, together, strict=True)))
+        return Asked(names, together)
     keys = [(call.name, canonical_of(call)) if call.arguments_state == "present" else None for call in calls]
     count = Counter(names)
     bare = {name for name, key in zip(names, keys, strict=True) if key is None and count[name] > 1}
     masked = {key for key, times in Counter(keys).items() if key is not None and times > 1 and _is_masked(key[1])}
     bare.update(name for name, _ in masked)
     untold = tuple(name for name in count if name in bare)
-    return Asked([None if key in masked else key for key in keys], untold)
+    return Asked(names, [None if key is None or key in masked else key[1] for key in keys], untold)
 
 
 def _canonical_together(texts: Sequence[object]) -> list[bytes] | None:
-    """The canonical bytes of texts that each hold one JSON object on one line; None where one does not."""
+    """The canonical bytes of texts that each hold one JSON object on one line, or of mappings; None for all else."""
     try:
-        joined = "\n".join(cast("Sequence[str]", texts))
-        if joined.count("\n") >= len(texts):
+        values = texts
+        if texts and type(texts[0]) is str:
+            joined = "\n".join(cast("Sequence[str]", texts))
+            if joined.count("\n") >= len(texts):
+                return None
+            values = _decode_lines(joined)
+        if len(values) != len(texts) or set(map(type, values)) != {dict}:
             return None
-        values = _decode_lines(joined)
+        encoded = _encode_lines(values)
     except (TypeError, ValueError, msgspec.DecodeError, RecursionError):
         return None
-    if len(values) != len(texts) or set(map(type, values)) != {dict}:
-        return None
-    encoded = _encode_lines(values)
     # `find`, for `in` first takes bytes for a number, which takes longer than all the rest.
     if encoded.find(b"REDACTED") >= 0 or encoded.find(b"redacted") >= 0 or encoded.find(b"[Scrubbed") >= 0:
         return None
@@ -104,7 +122,7 @@ def repeats_of(calls: Sequence[ToolCall], asked: Asked, acting: Callable[[], Col
     side effects in between. A call after failed ones only is a retry, and a repeated read whose result changed is
     polling: both are exempt. `acting` names the tools that change something; it is asked only if something repeats.
     """
-    if len(set(asked.keys)) == len(calls):
+    if asked.distinct:
         return _NOTHING
     return _repeats(calls, asked.keys, acting())
 
@@ -119,8 +137,11 @@ def near_repeats_of(
     places where a page begins, so that going through pages is never a repeat. What makes a duplicate otherwise holds
     here too: the earlier call succeeded, nothing was changed in between, and the result is not known to be another.
     """
+    seen = _glances(asked.given)
+    if asked.distinct and len(set(seen)) == len(seen):
+        return ()
     keys = asked.keys
-    glances = _glances(keys)
+    glances = [None if key is None else (key[0], glance or b"") for key, glance in zip(keys, seen, strict=True)]
     if len(set(glances)) == len(set(keys)):
         return ()
     differing: dict[Key | None, set[Key]] = {}
@@ -170,17 +191,16 @@ def _changed(first: ToolCall, again: ToolCall) -> bool:
     return first.result != again.result
 
 
-def _glances(keys: Sequence[Key | None]) -> list[Key | None]:
-    """For each key something that is equal for keys that are nearly the same, found for all of them at once."""
-    told = [(b"" if key is None else key[1]) for key in keys]
+def _glances(given: Sequence[bytes | None]) -> Sequence[bytes | None]:
+    """For each call's arguments what is equal for those that are nearly the same, found for all of them at once."""
+    told = [one or b"" for one in given]
     text = b"\n".join(told).decode(errors="ignore")
     if "\\" in text:
         for escape in _ESCAPES:
             text = text.replace(escape, " ")
     seen = text.casefold().encode().translate(None, _GLANCED_OVER).split(b"\n")
-    if len(seen) != len(told):  # a digest stands for what is nested beyond reason, and may hold any byte
-        return list(keys)
-    return [None if key is None else (key[0], glance) for key, glance in zip(keys, seen, strict=True)]
+    # A digest stands for what is nested beyond reason, and may hold any byte.
+    return seen if len(seen) == len(told) else given
 
 
 def _words_of(encoded: bytes) -> str:
