@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from opentelemetry.context import Context
 from opentelemetry.sdk._logs import LogRecordProcessor
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.trace import SpanContext
 
-from spanwise.capture.intake import Intake
+from spanwise.capture.intake import Intake, SpanParts
 
 if TYPE_CHECKING:
     from opentelemetry.sdk._logs import ReadWriteLogRecord
 
+_Read: TypeAlias = Callable[[ReadableSpan], tuple[SpanContext | None, SpanContext | None, *tuple[object, ...]]]
 _log = logging.getLogger("spanwise")
+_parts_of = cast(
+    "_Read",
+    attrgetter(
+        "context", "parent", "name", "start_time", "end_time", "status", "attributes", "events", "kind",
+        "instrumentation_scope", "resource",
+    ),
+)  # fmt: skip
+"""What `SpanParts` holds, read at once: attribute by attribute in Python takes half as long again."""
 
 
 class SpanCapture(SpanProcessor):
@@ -50,27 +61,16 @@ class SpanCapture(SpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         """Keep references to what the span recorded; not to its links, of which the SDK would make a copy."""
         try:
-            context, parent = span.context, span.parent
-            if context is None or not self.active:
+            if not self.active:
+                return
+            parts = _parts_of(span)
+            context, parent = parts[0], parts[1]
+            if context is None:
                 return
             if len(self._items) >= self._capacity:
                 self._intake.refuse(context.trace_id)
                 return
-            self._append(
-                (
-                    context,
-                    parent,
-                    span.name,
-                    span.start_time,
-                    span.end_time,
-                    span.status,
-                    span.attributes,
-                    span.events,
-                    span.kind,
-                    span.instrumentation_scope,
-                    span.resource,
-                )
-            )
+            self._append(cast("SpanParts", parts))
             if parent is None or parent.is_remote:
                 self._notify()
         except Exception:  # noqa: BLE001  (the app must not see it)
