@@ -6,6 +6,7 @@ from typing import Protocol, cast
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import SpanKind, StatusCode
 
 from spanwise.capture.intake import Captured, EventParts
 from spanwise.model.raw import LogEvent, RawEvent, RawSpan, Scope
@@ -14,7 +15,7 @@ OWN_SCOPES = ("spanwise.evaluation", "spanwise.judge")
 """What Spanwise itself emits about runs; it is never scored."""
 _LOG_PARTS = 8
 _MOST_SCOPES = 1024
-_STATUS = {"UNSET": 0, "OK": 1, "ERROR": 2}
+_UNSET, _OK, _INTERNAL = StatusCode.UNSET, StatusCode.OK, SpanKind.INTERNAL
 
 
 class _Copied(Protocol):
@@ -37,6 +38,7 @@ class Records:
         made = self._scope(scope, resource)
         if made.name.startswith(OWN_SCOPES):
             return None
+        code = status.status_code
         return RawSpan(
             context.trace_id,
             context.span_id,
@@ -44,13 +46,13 @@ class Records:
             name,
             start or 0,
             end or 0,
-            _STATUS.get(status.status_code.name, 0),
-            status.description or "",
+            0 if code is _UNSET else 1 if code is _OK else 2,
+            "" if code is _UNSET else status.description or "",
             cast("_Copied", attributes).copy() if attributes else {},
             tuple([RawEvent(one.name, one.timestamp, one.attributes or {}) for one in events]) if events else (),
             made,
             (),
-            kind.value + 1,  # the API counts from 0, the protocol from 1
+            1 if kind is _INTERNAL else kind.value + 1,  # the API counts from 0, the protocol from 1
             parent is not None and parent.is_remote,
         )
 
