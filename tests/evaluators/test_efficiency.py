@@ -15,7 +15,7 @@ from spanwise.evaluators.efficiency import Efficiency
 from spanwise.model.raw import RawSpan
 from spanwise.model.score import Evidence, Score
 from tests.evaluators import conformance
-from tests.making import agent, run_of, says, span, span_id, tool
+from tests.making import agent, chat, run_of, says, span, span_id, tool
 
 
 @pytest.mark.parametrize("case", conformance.cases_of("efficiency"), ids=conformance.told)
@@ -57,7 +57,10 @@ def test_whole() -> None:
             ),
             issues=(
                 'search ({"q":"a"}) repeats an earlier call.',
-                'Nothing of what weather ({"city":"Rome"}) returned is found in a later argument or in the answer.',
+                (
+                    'Nothing of what weather ({"city":"Rome"}) returned'
+                    " is found in a later argument, in a message or in the answer."
+                ),
                 'convert ({"x":1}) failed, and never succeeded afterwards.',
             ),
             recommendations=("Leave out weather where its result is not needed, or let the answer say what it found.",),
@@ -170,10 +173,19 @@ def test_a_duplicate_never_raises_the_score(calls: Told) -> None:
     assert after <= before
 
 
+@given(CALLS.filter(bool), st.lists(st.sampled_from(["alphabet", "betatron", "nothing"]), min_size=1, max_size=3))
+def test_messages_never_lower_the_score(calls: Told, messages: list[str]) -> None:
+    """Whatever the model says behind its calls, none of them is of less use."""
+    spoken = [chat(200 + 20 * at, parent=1, got=[says(text)]) for at, text in enumerate(messages)]
+    before, after = score_of(*run_spans(calls)).value, score_of(*run_spans(calls), *spoken).value
+    assert (before is None) == (after is None)
+    assert (before or 0.0) <= (after or 0.0)
+
+
 @given(CALLS, st.integers(0, 2**32), st.lists(st.integers(1, 90), max_size=5))
 def test_order_of_arrival_and_other_spans(calls: Told, seed: int, others: list[int]) -> None:
     """Neither the order in which spans arrive nor spans that are no work of the agent change the score."""
-    spans = run_spans(calls)
+    spans = [*run_spans(calls), chat(45, parent=1, got=[says("alphabet")])]
     more = [*spans, *(span(1000 + n, parent=1, start=at, end=at) for n, at in enumerate(others))]
     random.Random(seed).shuffle(more)
     assert score_of(*spans) == score_of(*more)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanwise.assembly.facts import SpanFacts
 from spanwise.errors import ModelError
 from spanwise.evaluators.handoffs import Handoffs
-from spanwise.model.calls import Handoff
+from spanwise.model.calls import Handoff, Told
 from spanwise.model.raw import RawSpan
 from spanwise.model.score import Evidence, Score
+from spanwise.model.span import Span
+from spanwise.model.trace import Run
 from tests.evaluators.conformance import Case, cases_of, check, told
-from tests.making import agent, asks, chat, returns, run_of, says, span, span_id, tool
+from tests.making import agent, asks, chat, returns, run_of, says, span, span_id, tool, user
 
 
 def passed(number: int, source: str | None, target: str | None, *, parent: int = 1) -> RawSpan:
@@ -124,6 +129,73 @@ def test_repeated_work() -> None:
     assert () == Handoffs()(run_of(*loose, passed(30, "a", "b", parent=99))).issues
 
 
+def lost_spans(told: str, result: object = "INV-70045") -> list[RawSpan]:
+    """Agent `a` finds something, hands over to `b`, and `b` is told something."""
+    return [
+        agent(100, parent=1, name="a"),
+        chat(105, parent=100),
+        tool(110, parent=100, arguments={"customer": "c-88231"}, result=result),
+        passed(150, "a", "b"),
+        agent(200, parent=1, name="b"),
+        chat(210, parent=200, sent=[user(told)]),
+    ]
+
+
+def asking(*spans: RawSpan, **parameters: object) -> Score:
+    """The score of a run in which the user asked something."""
+    question = {"gen_ai.input.messages": json.dumps([user("Why was I charged twice?")])}
+    return Handoffs(**parameters)(run_of(agent(1, **question), *spans))
+
+
+def test_lost_context() -> None:
+    """Context that was lost is an issue with what was told and what had been found; the value stays."""
+    score = asking(*lost_spans("Please help."))
+    assert (
+        Score(
+            name="handoffs",
+            value=1.0,
+            reason="0 of 1 hand-offs went straight back to where control came from.",
+            evidence=(
+                Evidence(span_id=span_id(210), quote="Please help."),
+                Evidence(span_id=span_id(110), quote='"INV-70045"'),
+            ),
+            issues=(
+                (
+                    "b was told nothing of the user's question, nor of what a had found with search: "
+                    "the context did not come with the control."
+                ),
+            ),
+            recommendations=("Let b see the conversation so far, or tell it what a found.",),
+        )
+        == score
+    )
+    expected = asking(*lost_spans("Please help."), expected=("b",))
+    assert (1.0, score.evidence, score.issues) == (expected.value, expected.evidence, expected.issues)
+
+
+class Listening(SpanFacts):
+    """Facts that count how often what a model was told is read."""
+
+    told_of = 0
+
+    def told(self, run: Run, group: Sequence[Span], /) -> Told | None:
+        """What a model was told in one call."""
+        self.told_of += 1
+        return super().told(run, group)
+
+
+def test_structural_scores_read_no_messages() -> None:
+    """Hand-offs between agents that found nothing are judged without what their models were told or said."""
+    run = run_of(agent(1), *lost_spans("Please help.", result=None))
+    run.trace.facts = facts = Listening()
+    assert 1.0 == Handoffs()(run).value
+    assert (0, False) == (facts.told_of, "said" in run.__dict__)
+    found = run_of(agent(1), *lost_spans("Please help."))
+    found.__dict__["query"], found.trace.facts = "Why was I charged twice?", facts
+    assert 1 == len(Handoffs()(found).issues)
+    assert (1, False) == (facts.told_of, "said" in found.__dict__)
+
+
 def test_control_that_comes_from_elsewhere() -> None:
     """A source that control is not known to have reached begins a way of its own."""
     spans = (chat(2, parent=1), passed(10, "a", "b"), passed(20, "x", "y"), passed(30, "y", "z"))
@@ -213,6 +285,15 @@ def test_work_never_lowers_it(rows: list[tuple[str, str, bool]], which: int) -> 
     assert before is not None
     assert after is not None
     assert before <= after
+
+
+@given(st.lists(st.sampled_from(["Please", "help", "him", "INV-70045", "charged", "c-88231", "\u5929"]), max_size=4))
+def test_more_words_never_add_a_finding(told_: list[str]) -> None:
+    """What is told besides takes a finding away or leaves it, and never changes the value."""
+    few, more = asking(*lost_spans("Please help.")), asking(*lost_spans(" ".join(["Please help.", *told_])))
+    assert (few.value, 1) == (more.value, len(few.issues))
+    context = {"INV-70045", "charged", "c-88231", "\u5929"}.intersection(told_)
+    assert (0 if context else 1) == len(more.issues)
 
 
 @given(ROUTES, st.randoms(use_true_random=False), st.lists(st.integers(1, 900), max_size=5))

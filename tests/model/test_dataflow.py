@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from spanwise.model.calls import Retrieval, ToolCall
+from spanwise.model.calls import Retrieval, Said, ToolCall
 from spanwise.model.dataflow import flows_of
 from spanwise.model.raw import RawSpan
 from spanwise.model.trace import Run
-from tests.making import agent, run_of, says, span, tool, user
+from tests.making import agent, chat, run_of, says, span, tool, user
 
 
 def run(*spans: RawSpan, query: str = "q", answer: str | None = "Nothing.") -> Run:
@@ -101,6 +101,47 @@ def test_readers() -> None:
         reader.name if isinstance(reader, ToolCall) else reader.query if isinstance(reader, Retrieval) else ""
         for reader in readers
     ]
+
+
+def test_messages() -> None:
+    """What a model said after a call has read its result; the message that was said last is named."""
+    spans = [
+        tool(10, parent=1, name="a", arguments={"x": 1}, result="alphabet"),
+        tool(11, parent=1, name="b", arguments={"x": 1}, result="betatron", end=60),
+        chat(30, parent=1, got=[says("The alphabet and the betatron.")]),
+        chat(70, parent=1, got=[says("Again the alphabet.")]),
+    ]
+    told = run(*spans)
+    first, second = flows_of(told, told.work)
+    assert ("read", "alphabet", "unread") == (first.fate, first.word, second.fate)
+    assert isinstance(first.reader, Said)
+    assert 70 == first.reader.start_ns
+
+
+def test_messages_are_read_last() -> None:
+    """No message is read for results that are found elsewhere, or hold nothing that could be found."""
+    spans = [
+        tool(10, parent=1, name="a", arguments={"x": 1}, result="thermowell"),
+        tool(20, parent=1, name="b", arguments={"x": 1}, result="ok"),
+        chat(30, parent=1, got=[says("x")]),
+    ]
+    told = run(*spans, answer="A thermowell.")
+    assert ["read", "plain"] == [flow.fate for flow in flows_of(told, told.work)]
+    assert "said" not in told.__dict__
+    unread = run(*spans, answer="None.")
+    assert ["unread", "plain"] == [flow.fate for flow in flows_of(unread, unread.work)]
+    assert "said" in unread.__dict__
+
+
+def test_messages_that_are_not_recorded() -> None:
+    """A message that nobody recorded may have read what came before it; the last one is the answer, if there is one."""
+    call = tool(10, parent=1, arguments={"x": 1}, result="alphabet")
+    early, late, last = chat(2, parent=1), chat(30, parent=1), chat(50, parent=1)
+    for spans, said in (((early, last), "unread"), ((early, late, last), "unknown"), ((late,), "unread")):
+        told = run(call, *spans)
+        assert [said] == [flow.fate for flow in flows_of(told, told.work)]
+    told = run(call, last, answer=None)
+    assert ["unknown"] == [flow.fate for flow in flows_of(told, told.work)]
 
 
 def test_the_deaf_read_nothing() -> None:

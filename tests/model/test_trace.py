@@ -68,7 +68,7 @@ def test_facts_are_read_once() -> None:
     run.trace.facts = facts = CountedFacts()
     names = [
         "query", "answer", "agents", "tool_calls", "llm_calls", "retrievals", "handoffs", "tool_definitions",
-        "tokens", "models", "who", "missing",
+        "tokens", "models", "who", "missing", "said", "content_switch",
     ]  # fmt: skip
     assert {} == facts.read
     assert [names, names] == [[getattr(run, name) for name in names] for _ in range(2)]

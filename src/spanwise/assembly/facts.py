@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import chain
 
 from spanwise import conventions
-from spanwise.assembly import agents, calls, llms, missing, texts
-from spanwise.model.calls import Agent, Handoff, LLMCall, Missing, Retrieval, Tokens, ToolCall, Who
+from spanwise.assembly import agents, calls, llms, missing, talk, texts
+from spanwise.model.calls import Agent, Handoff, LLMCall, Missing, Retrieval, Said, Tokens, Told, ToolCall, Who
 from spanwise.model.content import Memo, ToolDefinition
 from spanwise.model.raw import STATUS_OK
 from spanwise.model.span import Span, SpanError, SpanStatus
@@ -42,6 +42,14 @@ class SpanFacts:
     def llm_calls(self, run: Run, /) -> tuple[LLMCall, ...]:
         """The logical model calls."""
         return llms.llm_calls(run)
+
+    def said(self, run: Run, /) -> tuple[Said, ...]:
+        """What the models said in their calls."""
+        return talk.said(run)
+
+    def told(self, run: Run, group: Sequence[Span], /) -> Told | None:
+        """What a model was told in one call."""
+        return talk.told(run, group)
 
     def retrievals(self, run: Run, /) -> tuple[Retrieval, ...]:
         """The logical retrievals."""
@@ -83,6 +91,10 @@ class SpanFacts:
     def missing(self, run: Run, /) -> tuple[Missing, ...]:
         """What the spans do not tell."""
         return missing.missing(run)
+
+    def content_switch(self, run: Run, /) -> str:
+        """The setting that would make the instrumentation record content."""
+        return missing.content_switch(run)
 
     def span_error(self, span: Span, /) -> SpanError | None:
         """What a failed span says of its failure; None for a span that did not fail."""

@@ -16,7 +16,7 @@ _NO_DIALECT = (
 
 def missing(run: Run) -> tuple[Missing, ...]:
     """One entry per field that cannot be read."""
-    switch = _switch(run)
+    switch = content_switch(run)
     out: list[Missing] = []
 
     def lacks(field: str, why: str, switch: str = switch) -> None:
@@ -82,6 +82,7 @@ def _ended_in_failure(run: Run) -> bool:
     return root is not None and run.trace.facts.status(root) in {"error", "timeout"}
 
 
-def _switch(run: Run) -> str:
+def content_switch(run: Run) -> str:
+    """The setting that would make the instrumentation record content; empty where none is known."""
     known = next((span for span in run.spans if span.kind != "other"), None)
     return conventions.content_switch(known.raw) if known is not None else ""

@@ -8,7 +8,7 @@ from typing import cast
 
 from spanwise.errors import ModelError
 from spanwise.model.abstention import bare_repeats, no_tool_called, why_missing
-from spanwise.model.calls import ToolCall
+from spanwise.model.calls import Said, ToolCall
 from spanwise.model.dataflow import Flow, flows_of
 from spanwise.model.score import Evidence, Score, not_measurable
 from spanwise.model.trace import Run
@@ -22,8 +22,8 @@ class Efficiency:
     """Useful calls / calls; with `step_bands` set, times the factor of the band that the number of calls falls in.
 
     A call is of no use if it repeats an earlier one (as in redundancy), if it failed and its tool never succeeded
-    afterwards, or if nothing of its result is found in a later argument, a later retrieval's query or the answer. A
-    tool with side effects is of use by its effect.
+    afterwards, or if nothing of its result is found in a later argument, a later retrieval's query, a later message of
+    a model or the answer. A tool with side effects is of use by its effect.
     """
 
     step_bands: tuple[tuple[int, float], ...] | None = None
@@ -95,7 +95,9 @@ def _factor(bands: Sequence[tuple[int, float]] | None, calls: int) -> float:
 def _why_unknown(run: Run) -> str:
     if run.answer is None and not any(item.field == "answer" for item in run.missing):
         return "The run failed before it gave an answer."
-    return why_missing(run, "results", "answer", "arguments")
+    if any(item.field in {"results", "answer", "arguments"} for item in run.missing):
+        return why_missing(run, "results", "answer", "arguments")
+    return f"What the models said between the calls is not recorded. {run.content_switch}".strip()
 
 
 def _reason(calls: Sequence[ToolCall], useless: Sequence[ToolCall], flows: Sequence[Flow], factor: float) -> str:
@@ -103,7 +105,9 @@ def _reason(calls: Sequence[ToolCall], useless: Sequence[ToolCall], flows: Seque
     read = [flow for flow in flows if flow.fate == "read"]
     answered = sum(flow.reader is None for flow in read)
     if read:
-        said.append(f"Results found again: {answered} in the answer, {len(read) - answered} in a later call.")
+        spoken = sum(isinstance(flow.reader, Said) for flow in read)
+        places = [f"{answered} in the answer", f"{len(read) - answered - spoken} in a later call"]
+        said.append(f"Results found again: {', '.join([*places, f'{spoken} in a message'][: 3 if spoken else 2])}.")
     unknown = sum(flow.fate == "unknown" for flow in flows)
     if unknown:
         said.append(f"Whether {unknown} more were used is not recorded; they count as used.")
@@ -122,7 +126,7 @@ def _issue(call: ToolCall, unread: set[int], repeated: object) -> str:
     with_ = excerpt(call.arguments, limit=80)
     shown = f"{call.name} ({with_})" if with_ else call.name
     if id(call) in unread:
-        return f"Nothing of what {shown} returned is found in a later argument or in the answer."
+        return f"Nothing of what {shown} returned is found in a later argument, in a message or in the answer."
     return f"{shown} failed, and never succeeded afterwards." if call.failed else f"{shown} repeats an earlier call."
 
 

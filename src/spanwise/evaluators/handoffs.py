@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias, cast
 
 from spanwise.errors import ModelError
 from spanwise.model.calls import Handoff, ToolCall
 from spanwise.model.effects import passes_control
+from spanwise.model.lost_context import Loss, agent_key, agent_of, losses_of
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
 from spanwise.model.trace import Run
-from spanwise.text import excerpt, words
+from spanwise.text import excerpt
 
 Route: TypeAlias = tuple[str | None, str]
 """Who hands over and to whom, names made comparable; None stands for anybody."""
+
+Moment: TypeAlias = tuple[int, bool]
+"""When a hand-off took place, and whether it only ends an agent's work."""
 
 _RETURN = "transfer_back_to_"
 _NAMED = 5
@@ -31,7 +34,8 @@ class Handoffs:
     An expected hand-off is a target (`"billing"`), or a source and a target (`("triage", "billing")` or
     `"triage -> billing"`). Ping-pong is a hand-off back to the agent that control came from, before the agent that
     had it ran a tool, retrieved anything or called a model more than once. `max_depth` limits how many agents deep
-    control may pass without coming back; a deeper run has an issue, its value stays.
+    control may pass without coming back; a deeper run has an issue, its value stays. So has a run in which what one
+    agent knew did not come to the next one with the control.
     """
 
     expected: tuple[str | tuple[str, str], ...] | None = None
@@ -47,10 +51,13 @@ class Handoffs:
         passed = _known_sources(run.handoffs)
         if not passed:
             return self._none(run)
-        found = _Returns.of(run, passed)
-        issues = (*found.issues, *self._too_deep(passed), *_repeated(run))
+        moments = _moments(run, passed)
+        found = _Returns.of(run, passed, moments)
+        lost = _Lost.of(run, passed, moments)
+        issues = (*found.issues, *self._too_deep(passed), *lost.issues)
+        advice = (*found.advice, *lost.advice)
         if self.expected is not None:
-            return _against(_routes(self.expected), passed, issues, found.advice)
+            return _against(_routes(self.expected), passed, issues, lost.evidence, advice)
         if found.unclear:
             why = next((str(item) for item in run.missing if item.field == "llm_calls"), "")
             said = f"Whether {found.unclear} did anything before it handed back cannot be told. {why}"
@@ -60,9 +67,9 @@ class Handoffs:
             name="handoffs",
             value=1.0 - bad / count,
             reason=f"{bad} of {count} hand-offs went straight back to where control came from.",
-            evidence=found.evidence,
+            evidence=(*found.evidence, *lost.evidence),
             issues=issues,
-            recommendations=found.advice,
+            recommendations=advice,
         )
 
     def _none(self, run: Run) -> Score:
@@ -74,11 +81,11 @@ class Handoffs:
         if not run.completeness.complete:
             return not_measurable("handoffs", f"The trace is partial: {'; '.join(run.completeness.reasons)}.")
         wanted = _routes(self.expected)
-        named = {_name(agent.name): agent.name for agent in run.agents}
+        named = {agent_key(agent.name): agent.name for agent in run.agents}
         there = next((named[target] for _, target in wanted if target in named), None)
         if there is not None and len(named) > 1:
             return not_measurable("handoffs", f"{there} took part, but no span says how control came to it.")
-        return _against(wanted, (), (), ())
+        return _against(wanted, (), (), (), ())
 
     def _too_deep(self, passed: Sequence[Handoff]) -> tuple[str, ...]:
         if self.max_depth is None:
@@ -102,12 +109,12 @@ def _route(item: object) -> Route:
         pair = (None, item)
     else:
         pair = cast("Sequence[object]", item) if isinstance(item, tuple | list) else ()
-    if len(pair) == 2 and isinstance(pair[1], str) and _name(pair[1]):
+    if len(pair) == 2 and isinstance(pair[1], str) and agent_key(pair[1]):
         source = pair[0]
         if source is None:
-            return None, _name(pair[1])
-        if isinstance(source, str) and _name(source):
-            return _name(source), _name(pair[1])
+            return None, agent_key(pair[1])
+        if isinstance(source, str) and agent_key(source):
+            return agent_key(source), agent_key(pair[1])
     raise ModelError(
         f"handoffs: expected names {item!r}; give a target such as 'billing', or a source and a target "
         "such as 'triage -> billing'."
@@ -116,12 +123,6 @@ def _route(item: object) -> Route:
 
 def _routes(expected: Sequence[object]) -> list[Route]:
     return [_route(item) for item in expected]
-
-
-@lru_cache(maxsize=4096)
-def _name(name: str) -> str:
-    """An agent's name as its tool's name spells it too: words in lower case."""
-    return "_".join(words(name)) or name.strip()
 
 
 def _known_sources(handoffs: Sequence[Handoff]) -> list[Handoff]:
@@ -139,7 +140,11 @@ def _told(item: Handoff) -> str:
 
 
 def _against(
-    wanted: Sequence[Route], passed: Sequence[Handoff], issues: tuple[str, ...], advice: tuple[str, ...]
+    wanted: Sequence[Route],
+    passed: Sequence[Handoff],
+    issues: tuple[str, ...],
+    evidence: tuple[Evidence, ...],
+    advice: tuple[str, ...],
 ) -> Score:
     """F1 of the hand-offs against the expected ones."""
     missing, extra = _unmatched(wanted, passed)
@@ -155,7 +160,7 @@ def _against(
         value=2 * matched / total if total else 1.0,
         reason=f"{matched} of {len(wanted)} expected hand-offs happened; "
         f"{len(extra)} of {len(passed)} were not expected.",
-        evidence=tuple(Evidence(span_id=item.span_id, quote=excerpt(_told(item))) for item in extra),
+        evidence=(*(Evidence(span_id=item.span_id, quote=excerpt(_told(item))) for item in extra), *evidence),
         issues=(*lacking, *surplus, *issues),
         recommendations=advice,
     )
@@ -208,7 +213,8 @@ def _undecided(missing: Sequence[Route], extra: Sequence[Handoff]) -> bool:
 
 
 def _key(item: Handoff) -> tuple[str | None, str | None]:
-    return (None if item.source is None else _name(item.source), None if item.target is None else _name(item.target))
+    source, target = item.source, item.target
+    return (None if source is None else agent_key(source), None if target is None else agent_key(target))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,9 +227,8 @@ class _Returns:
     unclear: str = ""
 
     @classmethod
-    def of(cls, run: Run, passed: Sequence[Handoff]) -> _Returns:
+    def of(cls, run: Run, passed: Sequence[Handoff], moments: Sequence[Moment]) -> _Returns:
         """The returns of a run in which the agent that had control did nothing."""
-        moments = _moments(run, passed)
         worked = sorted((*(call.start_ns for call in run.work), *(one.start_ns for one in run.retrievals)))
         thought = [call.start_ns for call in run.llm_calls]
         found: list[Handoff] = []
@@ -250,7 +255,7 @@ class _Returns:
         )
 
 
-def _moments(run: Run, passed: Sequence[Handoff]) -> list[tuple[int, bool]]:
+def _moments(run: Run, passed: Sequence[Handoff]) -> list[Moment]:
     """When each hand-off took place, and whether it only ends an agent's work (`transfer_back_to_...`)."""
     calls = [
         call for call in run.tool_calls if passes_control(call.name) and not call.failed and call.status != "not_run"
@@ -285,28 +290,58 @@ def _deepest(passed: Sequence[Handoff]) -> tuple[int, list[str]]:
     return depth, names
 
 
-def _repeated(run: Run) -> tuple[str, ...]:
-    """Calls that repeat what another agent had done: what it knew was not handed over."""
-    names = {index: agent.name for agent in run.agents for index in agent.spans}
-    count: Counter[tuple[str, str, str]] = Counter()
-    for first, again in run.repeats.duplicates:
-        before, after = _agent_of(run, first, names), _agent_of(run, again, names)
-        if before and after and before != after:
-            count[again.name, before, after] += 1
-    return tuple(
-        f"{after} called {tool} with arguments that {before} had called it with"
-        + (f", {times} times" if times > 1 else "")
-        + ": what was known did not come with the control."
-        for (tool, before, after), times in count.items()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lost:
+    """What was known and did not come with the control: issues and what shows them."""
+
+    evidence: tuple[Evidence, ...]
+    issues: tuple[str, ...]
+    advice: tuple[str, ...]
+
+    @classmethod
+    def of(cls, run: Run, passed: Sequence[Handoff], moments: Sequence[Moment]) -> _Lost:
+        """Agents that were told nothing of what the one before them knew, and calls that repeat another agent's."""
+        losses = losses_of(run, passed, [at_ns for at_ns, _ in moments])
+        shown = [
+            evidence
+            for loss in losses
+            for evidence in (
+                Evidence(span_id=loss.span_id, quote=excerpt(loss.told.asked)),
+                Evidence(span_id=loss.call.span_id, quote=excerpt(loss.call.raw_result)),
+            )
+        ]
+        repeated = _repeated(run)
+        return cls(
+            evidence=(*shown, *repeated.values()),
+            issues=(*map(_untold, losses), *repeated),
+            advice=tuple(
+                f"Let {loss.handoff.target} see the conversation so far, or tell it what {loss.handoff.source} found."
+                for loss in losses
+            ),
+        )
+
+
+def _untold(loss: Loss) -> str:
+    source, target = loss.handoff.source, loss.handoff.target
+    return (
+        f"{target} was told nothing of the user's question, nor of what {source} had found with {loss.call.name}: "
+        "the context did not come with the control."
     )
 
 
-def _agent_of(run: Run, call: ToolCall, names: Mapping[int, str]) -> str | None:
-    """The nearest agent around a call that has a name."""
-    spans, at = run.trace.spans, call.agent
-    while at >= 0:
-        if at in names:
-            return names[at]
-        above = spans[at].parent
-        at = spans[above].agent if above >= 0 else -1
-    return None
+def _repeated(run: Run) -> dict[str, Evidence]:
+    """Calls that repeat what another agent had done, as what was not handed over; each with the first of them."""
+    names = {index: agent.name for agent in run.agents for index in agent.spans}
+    found: dict[tuple[str, str, str], list[ToolCall]] = {}
+    for first, again in run.repeats.duplicates:
+        before, after = agent_of(run, first.agent, names), agent_of(run, again.agent, names)
+        if before and after and before != after:
+            found.setdefault((again.name, before, after), []).append(again)
+    return {
+        f"{after} called {tool} with arguments that {before} had called it with"
+        + (f", {len(calls)} times" if len(calls) > 1 else "")
+        + ": what was known did not come with the control.": Evidence(
+            span_id=calls[0].span_id, quote=excerpt(calls[0].arguments)
+        )
+        for (tool, before, after), calls in found.items()
+    }

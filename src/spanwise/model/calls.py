@@ -133,6 +133,32 @@ class LLMCall(msgspec.Struct, gc=False):
         return hex_id(self.span_key)
 
 
+class Said(msgspec.Struct, gc=False):
+    """What a model said in one call: the text of its answer and of its thoughts, without the tools it asked for.
+
+    `text` is empty where it said nothing, and None where no span records what it answered.
+    """
+
+    text: str | None
+    span: int = -1
+    agent: int = -1
+    start_ns: int = 0
+    end_ns: int = 0
+    span_key: Key | None = None
+
+    @property
+    def span_id(self) -> str:
+        """The id of the call's outermost span as hex text."""
+        return hex_id(self.span_key)
+
+
+class Told(msgspec.Struct, gc=False):
+    """What a model was told in one call, all of it as text; `asked` is the latest text of a user in it."""
+
+    text: str
+    asked: str
+
+
 class Retrieval(msgspec.Struct, kw_only=True):
     """One logical retrieval. `documents` is None where the spans do not record them."""
 

@@ -19,7 +19,9 @@ from spanwise.model.calls import (
     LLMCall,
     Missing,
     Retrieval,
+    Said,
     Tokens,
+    Told,
     ToolCall,
     Who,
 )
@@ -40,6 +42,8 @@ class Facts(Protocol):
     def agents(self, run: Run, /) -> tuple[Agent, ...]: ...
     def tool_calls(self, run: Run, /) -> tuple[ToolCall, ...]: ...
     def llm_calls(self, run: Run, /) -> tuple[LLMCall, ...]: ...
+    def said(self, run: Run, /) -> tuple[Said, ...]: ...
+    def told(self, run: Run, group: Sequence[Span], /) -> Told | None: ...
     def retrievals(self, run: Run, /) -> tuple[Retrieval, ...]: ...
     def handoffs(self, run: Run, /) -> tuple[Handoff, ...]: ...
     def tool_definitions(self, run: Run, /) -> tuple[ToolDefinition, ...] | None: ...
@@ -47,6 +51,7 @@ class Facts(Protocol):
     def models(self, run: Run, /) -> tuple[str, ...]: ...
     def who(self, run: Run, /) -> Who: ...
     def missing(self, run: Run, /) -> tuple[Missing, ...]: ...
+    def content_switch(self, run: Run, /) -> str: ...
     def span_error(self, span: Span, /) -> SpanError | None: ...
     def status(self, span: Span, /) -> SpanStatus: ...
 
@@ -284,6 +289,15 @@ class Run:
         return self.trace.facts.llm_calls(self)
 
     @lazy
+    def said(self) -> tuple[Said, ...]:
+        """What the models said in their calls, by start; where no call left a span, what agents record as answers."""
+        return self.trace.facts.said(self)
+
+    def told(self, group: Sequence[Span], /) -> Told | None:
+        """What a model was told in one of `llm_groups`; None where that is not recorded whole, or no user speaks."""
+        return self.trace.facts.told(self, group)
+
+    @lazy
     def retrievals(self) -> tuple[Retrieval, ...]:
         """The logical retrievals, by start."""
         return self.trace.facts.retrievals(self)
@@ -317,6 +331,11 @@ class Run:
     def missing(self) -> tuple[Missing, ...]:
         """What the spans do not tell, and the switch that would record it."""
         return self.trace.facts.missing(self)
+
+    @lazy
+    def content_switch(self) -> str:
+        """The setting that would make the instrumentation record content; empty where none is known."""
+        return self.trace.facts.content_switch(self)
 
     @property
     def cost_usd(self) -> float | None:
