@@ -92,6 +92,10 @@ class SpanFacts:
         """What the spans do not tell."""
         return missing.missing(run)
 
+    def lacking(self, run: Run, fields: Sequence[str], /) -> Missing | None:
+        """The first of some fields that the spans do not tell."""
+        return missing.lacking(run, fields)
+
     def content_switch(self, run: Run, /) -> str:
         """The setting that would make the instrumentation record content."""
         return missing.content_switch(run)

@@ -2,58 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from spanwise import conventions
 from spanwise.model.calls import Missing
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
-_NO_DIALECT = (
-    "No span here follows a known convention: the agent framework is not instrumented, or its spans were filtered out."
+_NOTHING = Missing(
+    field="spans",
+    why="No span here follows a known convention: the agent framework is not instrumented, or its spans were filtered "
+    "out.",
+    switch="Instrument the framework (`spanwise doctor` lists how).",
 )
 
 
 def missing(run: Run) -> tuple[Missing, ...]:
     """One entry per field that cannot be read."""
-    switch = content_switch(run)
-    out: list[Missing] = []
-
-    def lacks(field: str, why: str, switch: str = switch) -> None:
-        out.append(Missing(field=field, why=why, switch=switch))
-
-    if all(span.kind == "other" for span in run.spans):
-        lacks("spans", _NO_DIALECT, "Instrument the framework (`spanwise doctor` lists how).")
-        return tuple(out)
-    for field, why in _unsaid(run):
-        lacks(field, why)
-    work = [call for call in run.tool_calls if not call.control]
-    bare = [call.name for call in work if call.arguments_state != "present"]
-    if bare:
-        lacks("arguments", f"Arguments are not recorded for {_count(bare)}.")
-    silent = [call.name for call in work if call.result_state != "present" and call.status not in {"error", "not_run"}]
-    if silent:
-        lacks("results", f"Results are not recorded for {_count(silent)}.")
-    if not run.llm_calls:
-        lacks("llm_calls", "No model call left a span.", "Instrument the model client as well as the agent framework.")
-    elif not run.tool_calls and not _answers_recorded(run):
-        lacks("tool_calls", "No tool call is recorded; what the models answered is not, they may have asked for some.")
-    if run.tokens is None:
-        lacks(
-            "tokens",
-            "No span counts tokens.",
-            "Turn on usage reporting of the model client (for streams: include_usage).",
-        )
-    if any(item.documents is None for item in run.retrievals):
-        lacks("documents", "Retrieved documents are not recorded.")
-    return tuple(out)
+    if not _speaks(run):
+        return (_NOTHING,)
+    return tuple(found for read in _FIELDS.values() if (found := read(run)) is not None)
 
 
-def _unsaid(run: Run) -> Iterator[tuple[str, str]]:
-    if run.query is None:
-        yield "query", "No span records what the user asked."
-    if run.answer is None and not _ended_in_failure(run):
-        yield "answer", "No span records the final answer."
+def lacking(run: Run, fields: Sequence[str]) -> Missing | None:
+    """The entry of the first of some fields that cannot be read; no other field is looked at."""
+    if not _speaks(run):
+        return _NOTHING if "spans" in fields else None
+    read = (_FIELDS[field](run) for field in fields if field != "spans")
+    return next((found for found in read if found is not None), None)
+
+
+def _speaks(run: Run) -> bool:
+    """Some span follows a known convention."""
+    return any(kind != "other" for kind in run.by_kind)
+
+
+def _query(run: Run) -> Missing | None:
+    if run.query is not None:
+        return None
+    return Missing(field="query", why="No span records what the user asked.", switch=run.content_switch)
+
+
+def _answer(run: Run) -> Missing | None:
+    if run.answer is not None or _ended_in_failure(run):
+        return None
+    return Missing(field="answer", why="No span records the final answer.", switch=run.content_switch)
+
+
+def _arguments(run: Run) -> Missing | None:
+    bare = [call.name for call in run.tool_calls if not call.control and call.arguments_state != "present"]
+    if not bare:
+        return None
+    why = f"Arguments are not recorded for {_count(bare)}."
+    return Missing(field="arguments", why=why, switch=run.content_switch)
+
+
+def _results(run: Run) -> Missing | None:
+    calls = (call for call in run.tool_calls if not call.control and call.status not in {"error", "not_run"})
+    silent = [call.name for call in calls if call.result_state != "present"]
+    if not silent:
+        return None
+    why = f"Results are not recorded for {_count(silent)}."
+    return Missing(field="results", why=why, switch=run.content_switch)
+
+
+def _llm_calls(run: Run) -> Missing | None:
+    if run.llm_calls:
+        return None
+    switch = "Instrument the model client as well as the agent framework."
+    return Missing(field="llm_calls", why="No model call left a span.", switch=switch)
+
+
+def _tool_calls(run: Run) -> Missing | None:
+    if not run.llm_calls or run.tool_calls or _answers_recorded(run):
+        return None
+    why = "No tool call is recorded; what the models answered is not, they may have asked for some."
+    return Missing(field="tool_calls", why=why, switch=run.content_switch)
+
+
+def _tokens(run: Run) -> Missing | None:
+    if run.tokens is not None:
+        return None
+    switch = "Turn on usage reporting of the model client (for streams: include_usage)."
+    return Missing(field="tokens", why="No span counts tokens.", switch=switch)
+
+
+def _documents(run: Run) -> Missing | None:
+    if all(item.documents is not None for item in run.retrievals):
+        return None
+    return Missing(field="documents", why="Retrieved documents are not recorded.", switch=run.content_switch)
+
+
+_FIELDS: Mapping[str, Callable[[Run], Missing | None]] = {
+    "query": _query,
+    "answer": _answer,
+    "arguments": _arguments,
+    "results": _results,
+    "llm_calls": _llm_calls,
+    "tool_calls": _tool_calls,
+    "tokens": _tokens,
+    "documents": _documents,
+}
 
 
 def _answers_recorded(run: Run) -> bool:

@@ -278,7 +278,7 @@ def _unseen(run: Run) -> bool:
 
 def _why(run: Run, field: str, otherwise: str = "No span of an agent, a model or a tool is here.") -> str:
     fields = (field, "spans")
-    return next((str(item) for wanted in fields for item in run.missing if item.field == wanted), otherwise)
+    return str(run.lacks(*fields) or otherwise)
 
 
 def _untimed(run: Run) -> str:

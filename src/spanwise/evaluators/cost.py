@@ -41,7 +41,7 @@ class Cost:
     def _cost(self, run: Run) -> Score:
         calls = run.llm_calls
         if not calls:
-            said = next((str(item) for item in run.missing if item.field in {"llm_calls", "spans"}), "")
+            said = str(run.lacks("spans", "llm_calls") or "")
             return not_measurable("cost", said or "No model call is recorded.", unit="USD")
         total = run.cost_usd
         if total is None:

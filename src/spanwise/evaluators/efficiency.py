@@ -93,9 +93,9 @@ def _factor(bands: Sequence[tuple[int, float]] | None, calls: int) -> float:
 
 
 def _why_unknown(run: Run) -> str:
-    if run.answer is None and not any(item.field == "answer" for item in run.missing):
+    if run.answer is None and run.lacks("answer") is None:
         return "The run failed before it gave an answer."
-    if any(item.field in {"results", "answer", "arguments"} for item in run.missing):
+    if run.lacks("answer", "arguments", "results") is not None:
         return why_missing(run, "results", "answer", "arguments")
     return f"What the models said between the calls is not recorded. {run.content_switch}".strip()
 

@@ -59,7 +59,7 @@ class Handoffs:
         if self.expected is not None:
             return _against(_routes(self.expected), passed, issues, lost.evidence, advice)
         if found.unclear:
-            why = next((str(item) for item in run.missing if item.field == "llm_calls"), "")
+            why = str(run.lacks("llm_calls") or "")
             said = f"Whether {found.unclear} did anything before it handed back cannot be told. {why}"
             return not_measurable("handoffs", said.strip())
         count, bad = len(passed), len(found.evidence)
@@ -75,7 +75,7 @@ class Handoffs:
     def _none(self, run: Run) -> Score:
         if self.expected is None and any(kind != "other" for kind in run.by_kind):
             return not_applicable("handoffs", "No agent handed over to another.")
-        unseen = next((str(item) for item in run.missing if item.field in {"spans", "tool_calls"}), "")
+        unseen = str(run.lacks("spans", "tool_calls") or "")
         if unseen or self.expected is None:
             return not_measurable("handoffs", unseen)
         if not run.completeness.complete:

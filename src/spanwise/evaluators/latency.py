@@ -57,7 +57,7 @@ class Latency:
         met = 1.0 if self.target_ms is None else min(1.0, self.target_ms * 1e6 / wall)
         over = self._over_targets(times)
         if all(kind in _UNJUDGED for kind in run.by_kind):
-            why = next((str(item) for item in run.missing if item.field in {"spans", "llm_calls"}), "")
+            why = str(run.lacks("spans", "llm_calls") or "")
             said = f"The run took {_ms(wall)}, but nothing is recorded of what it did in that time. {why}".strip()
             if self.target_ms is None:
                 return not_measurable("latency", said)

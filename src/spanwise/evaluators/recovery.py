@@ -59,11 +59,12 @@ def _nothing(run: Run, calls: Sequence[ToolCall]) -> Score:
     unknown = [call.name for call in calls if call.status == "unknown"]
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
-        switch = next((item.switch for item in run.missing if item.field == "results"), "")
+        unseen = run.lacks("results")
+        switch = unseen.switch if unseen is not None else ""
         return not_measurable("recovery", f"Whether calls of {names} failed is not recorded. {switch}".strip())
     if calls or run.llm_calls or any(span.kind == "agent" for span in run.spans):
         return not_applicable("recovery", "No tool failed." if calls else "The run called no tool.")
-    said = next((str(item) for item in run.missing if item.field == "spans"), "")
+    said = str(run.lacks("spans") or "")
     return not_measurable("recovery", said or "No span of an agent, a model or a tool is here.")
 
 

@@ -74,7 +74,7 @@ def _reason(wrong: int, judged: int, exempt: int) -> str:
 
 def _why(run: Run) -> str:
     other = "their arguments are masked, or not recorded whole."
-    return next((str(item) for item in run.missing if item.field == "arguments"), other)
+    return str(run.lacks("arguments") or other)
 
 
 def _evidence(pairs: Sequence[Pair]) -> tuple[Evidence, ...]:

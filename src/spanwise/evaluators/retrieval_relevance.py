@@ -112,7 +112,7 @@ class RetrievalRelevance:
         latest = max(later, default=-1)
         alone = [one for one in empty if latest < one.end_ns]
         if run.answer is None:  # a run that ended in a failure answered nothing
-            return [], alone if any(item.field == "answer" for item in run.missing) else []
+            return [], alone if run.lacks("answer") is not None else []
         said = " ".join(run.answer.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split()) + " "
         phrases = (*ADMISSIONS, *(" ".join(one.casefold().split()) for one in self.admissions))
         return ([], []) if any(phrase in said for phrase in phrases) else (alone, [])
@@ -151,7 +151,7 @@ def _around(run: Run) -> Collection[int]:
 
 
 def _nothing(run: Run) -> Score:
-    unseen = next((str(item) for item in run.missing if item.field == "spans"), "")
+    unseen = str(run.lacks("spans") or "")
     if unseen:
         return not_measurable("retrieval_relevance", unseen)
     return not_applicable("retrieval_relevance", "The run retrieved nothing.")
@@ -244,7 +244,7 @@ class _Library:
 def _unjudged(run: Run, worked: Sequence[Retrieval], empty: Sequence[Retrieval], unclear: Sequence[Retrieval]) -> Score:
     """Nothing to take a mean of: because there is none, or because it is not recorded."""
     if unclear:
-        why = next((str(item) for item in run.missing if item.field == "answer"), "The answer is not recorded.")
+        why = str(run.lacks("answer") or "The answer is not recorded.")
         said = f"A retrieval found nothing, and whether the answer says so cannot be told: {why}"
         return not_measurable("retrieval_relevance", said)
     if not worked:
@@ -253,7 +253,7 @@ def _unjudged(run: Run, worked: Sequence[Retrieval], empty: Sequence[Retrieval],
         return not_applicable(
             "retrieval_relevance", "Nothing was found, and the answer says so or rests on something else."
         )
-    why = next((str(item) for item in run.missing if item.field == "documents"), "")
+    why = str(run.lacks("documents") or "")
     said = why or "The documents are recorded without scores, and their texts or the query are not recorded."
     return not_measurable("retrieval_relevance", said)
 

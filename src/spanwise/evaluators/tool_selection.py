@@ -78,7 +78,7 @@ class ToolSelection:
         if barred:
             return _forbidden(barred)
         if expected is None and self.rules and query is None:
-            why = next((str(item) for item in run.missing if item.field in {"spans", "query"}), "")
+            why = run.lacks("spans", "query")
             return not_measurable(_NAME, f"Which rules match cannot be told: {why or 'the query is empty.'}")
         if self.effects_only:
             named = {*(expected or ()), *(call.name for call in run.tool_calls)}

@@ -15,17 +15,16 @@ def no_tool_called(name: str, run: Run) -> Score:
     if not run.tool_calls:
         if not run.completeness.complete:
             return not_measurable(name, f"The trace is partial: {'; '.join(run.completeness.reasons)}.")
-        said = next((str(item) for item in run.missing if item.field in {"spans", "tool_calls"}), "")
-        if said:
-            return not_measurable(name, said)
+        unseen = run.lacks("spans", "tool_calls")
+        if unseen is not None:
+            return not_measurable(name, str(unseen))
     return not_applicable(name, "The run called no tool.")
 
 
 def why_missing(run: Run, *fields: str) -> str:
     """What is not recorded, and the switch that would record it, for the first of some fields that is missing."""
-    missing = {item.field: str(item) for item in run.missing}
-    said = next((missing[field] for field in fields if field in missing), "")
-    return said or f"The {' and the '.join(fields)} are not recorded whole."
+    missing = run.lacks(*fields)
+    return f"The {' and the '.join(fields)} are not recorded whole." if missing is None else str(missing)
 
 
 def has_arguments(call: ToolCall) -> bool:

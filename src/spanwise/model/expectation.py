@@ -184,7 +184,7 @@ def unseen(run: Run) -> str:
         return f"The trace is partial: {'; '.join(run.completeness.reasons)}."
     if run.tool_calls:
         return ""
-    return next((str(item) for item in run.missing if item.field in {"spans", "tool_calls", "llm_calls"}), "")
+    return str(run.lacks("spans", "llm_calls", "tool_calls") or "")
 
 
 def told_missing(name: str, wanted: int, done: int, *, failed: bool) -> str:
