@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from spanwise.assembly.assembler import LIVE
+from spanwise.evaluators.loops import Loops
+from spanwise.evaluators.recovery import Recovery
 from spanwise.evaluators.redundancy import Redundancy
+from spanwise.evaluators.tool_arguments import ToolArguments
 from spanwise.model.ports import AnyEvaluator
 from spanwise.model.raw import RawSpan
 from spanwise.model.result import RunResult
+from spanwise.model.score import Score
 from spanwise.model.trace import Run
 from spanwise.pipeline import Pipeline, Scoring
 from tests.making import agent, tool
@@ -102,7 +106,7 @@ def test_a_run_that_cannot_be_scored() -> None:
 
 
 def test_others_may_run_between_the_pieces() -> None:
-    """The pause is called for the trace, before each evaluator and before each sink."""
+    """The pause is called while the trace is built, before each evaluator, while facts are read, before each sink."""
     pauses: list[None] = []
     pipeline = Pipeline(
         Scoring(evaluators={"redundancy": Redundancy()}),
@@ -111,7 +115,26 @@ def test_others_may_run_between_the_pieces() -> None:
         pause=lambda: pauses.append(None),
     )
     run_through(pipeline, *spans())
-    assert 3 == len(pauses)
+    assert 3 < len(pauses)
+
+
+def test_a_long_run_is_read_in_small_pieces() -> None:
+    """The pauses grow with the run, its scores are the same, and what is handed on pauses no more."""
+    tools = [tool(number, parent=1, arguments={"q": number}, result="r") for number in range(2, 402)]
+    evaluators = {"tool_arguments": ToolArguments(), "recovery": Recovery(), "loops": Loops()}
+    pauses: list[None] = []
+    found: list[Sequence[Score]] = []
+    for options in ({}, {"pause": lambda: pauses.append(None)}):
+        kept = Kept()
+        pipeline = Pipeline(Scoring(evaluators=evaluators), {"kept": kept}, settings=SETTINGS, **options)
+        for span in (*tools, agent(1)):
+            pipeline.add(span, 0)
+        pipeline.work(10)
+        (result,) = kept.results
+        assert result.run.trace.pause is None
+        found.append(result.scores)
+    assert found[0] == found[1]
+    assert 2 * 400 / 16 < len(pauses)
 
 
 def test_what_has_not_ended_is_given_up() -> None:

@@ -81,6 +81,14 @@ def test_steps_are_taken_to_the_end() -> None:
     assert ["slow"] == [score.name for score in stepped(Stepping(), budget_ms=100)]
 
 
+def test_others_may_run_between_steps() -> None:
+    """The pause is called before each evaluator, and after each step of one that works in steps."""
+    pauses: list[None] = []
+    evaluators = {"stepping": Stepping(), "x": quick}
+    evaluate(run_of(agent(1)), evaluators, pause=lambda: pauses.append(None))
+    assert 1 + 3 + 1 == len(pauses)
+
+
 def test_an_evaluator_is_stopped_between_steps() -> None:
     """Past its budget an evaluator is closed and gives an error that says after how many steps; others go on."""
     slow = Stepping(number=1000)

@@ -110,6 +110,7 @@ class Pipeline:
         self._others = others or Others()
         self._clock = clock
         self._pause = pause
+        self.assembler.pause = None if pause is _nothing else pause
         self._told: set[tuple[str, type[BaseException]]] = set()
 
     def add(self, record: Record, now_ns: int) -> None:
@@ -136,9 +137,11 @@ class Pipeline:
     def _give(self, finished: Iterable[Finished], now_ns: int) -> None:
         for item in finished:
             self._pause()
+            item.trace.pause = self.assembler.pause
             results = [found for run in item.trace.runs if (found := self._scored(run, item.revision, now_ns))]
             self.stats.scored += len(results)
             self._emit(results)
+            item.trace.pause = None  # others read it now, on threads of their own
 
     def _collect(self) -> None:
         """Hand on what came back from evaluators that run elsewhere."""

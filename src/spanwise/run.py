@@ -65,7 +65,8 @@ def evaluate(
         budget_ns: How long an evaluator may take. One that works in steps is stopped after it; of another one the
             overrun is logged once.
         clock: Nanoseconds that only grow; needed for a budget.
-        pause: Called before each evaluator: the place for a worker to let others run.
+        pause: Called before each evaluator, and between the steps of one that works in steps: the place for a worker to
+            let others run.
         took: Told how many nanoseconds each evaluator took, by the clock.
 
     Raises:
@@ -78,11 +79,11 @@ def evaluate(
         if pause is not None:
             pause()
         if clock is None:
-            finish.take(name, evaluator, _guarded(name, evaluator, run))
+            finish.take(name, evaluator, _guarded(name, evaluator, run, pause=pause))
             continue
         begun = clock()
         past = None if budget_ns is None else _Budget(budget_ns, begun, clock)
-        finish.take(name, evaluator, _guarded(name, evaluator, run, past))
+        finish.take(name, evaluator, _guarded(name, evaluator, run, past, pause))
         ns = clock() - begun
         if took is not None:
             took(name, ns)
@@ -119,12 +120,18 @@ class _Budget:
             raise _OverrunError(f"time budget of {self.ns / 1e6:g} ms exceeded after {many}")
 
 
-def _guarded(name: str, evaluator: AnyEvaluator, run: Run, budget: _Budget | None = None) -> Sequence[Score]:
+def _guarded(
+    name: str,
+    evaluator: AnyEvaluator,
+    run: Run,
+    budget: _Budget | None = None,
+    pause: Callable[[], None] | None = None,
+) -> Sequence[Score]:
     """What an evaluator says, or one `error` score that says what became of it."""
     try:
         # Not isinstance: a look at a protocol takes longer than many an evaluator.
         if hasattr(evaluator, "steps"):
-            return _stepped(cast("SteppedEvaluator", evaluator), run, budget)
+            return _stepped(cast("SteppedEvaluator", evaluator), run, budget, pause)
         return _listed(cast("Evaluator", evaluator)(run))
     except _OverrunError as overrun:
         return (Score(name=name, status="error", reason=str(overrun)),)
@@ -135,7 +142,9 @@ def _guarded(name: str, evaluator: AnyEvaluator, run: Run, budget: _Budget | Non
         return (Score(name=name, status="error", reason=f"{type(exc).__name__}: {exc}"),)
 
 
-def _stepped(evaluator: SteppedEvaluator, run: Run, budget: _Budget | None) -> Sequence[Score]:
+def _stepped(
+    evaluator: SteppedEvaluator, run: Run, budget: _Budget | None, pause: Callable[[], None] | None
+) -> Sequence[Score]:
     """The scores of an evaluator that works in steps, as long as it keeps to its budget."""
     steps: Iterator[object] = evaluator.steps(run)
     scores: list[Score] = []
@@ -148,6 +157,8 @@ def _stepped(evaluator: SteppedEvaluator, run: Run, budget: _Budget | None) -> S
             done += 1
             if budget is not None:
                 budget.check(done)
+            if pause is not None:
+                pause()
     finally:
         close = getattr(steps, "close", None)
         if callable(close):

@@ -61,6 +61,21 @@ def test_whose_request_from_the_spans_around() -> None:
     assert Who(session_id="s1", user_id="u1") == run_of(around, agent(2, parent=1, **{"session.id": "s1"})).who
 
 
+def test_what_the_app_said_counts_first() -> None:
+    """What `spanwise.context` wrote, above the run too, counts before ids that a framework made up."""
+    around = span(1, end=5000, attributes={"spanwise.session_id": "chat", "spanwise.tags": ["beta"], "user.id": "u1"})
+    made_up = {"gen_ai.conversation.id": "c1", "request.id": "r1"}
+    inner = chat(3, parent=2, **{"spanwise.session_id": "inner", "spanwise.metadata": '{"plan":"pro"}'})
+    who = run_of(around, agent(2, parent=1, **made_up), inner).who
+    assert ("chat", "u1", "r1", ("beta",), {"plan": "pro"}) == (
+        who.session_id,
+        who.user_id,
+        who.request_id,
+        who.tags,
+        who.metadata,
+    )
+
+
 def test_nobodys_request() -> None:
     """A run without a root and without ids is nobody's."""
     assert Who() == run_of(chat(1, parent=None)).who

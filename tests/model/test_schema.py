@@ -329,3 +329,17 @@ def test_never_raises(value: object, schema: Any) -> None:
 def test_a_schema_of_the_value_itself(value: object) -> None:
     """A value is allowed by the list that holds it, unless it equals nothing at all."""
     assert () == violations({"x": value}, {"properties": {"x": {"enum": [value]}}}) or "nan" in repr(value)
+
+
+def test_what_was_removed_on_purpose_breaks_nothing() -> None:
+    """A scrubbed value stands for one of any type; the rest of the arguments is judged."""
+    schema = {
+        "properties": {
+            "pin": {"type": "integer"},
+            "key": {"enum": ["a", "b"]},
+            "limit": {"type": "integer"},
+        }
+    }
+    arguments = {"pin": "[Scrubbed due to 'pin']", "key": "[REDACTED]", "limit": "3"}
+    assert ("arguments.limit: expected integer, found string",) == violations(arguments, schema)
+    assert () == violations("[Scrubbed due to 'auth']", {"type": "object"})

@@ -143,3 +143,12 @@ def test_one_instrumentation_and_one_response_id() -> None:
         other_scope(4, response="r9", name="framework"),
     )
     assert 3 == len(run.llm_groups)
+
+
+def test_items_are_the_same_with_and_without_pauses() -> None:
+    """With a pause it is called before every sixteenth item; without one nothing is."""
+    trace = trace_of(agent(1))
+    assert list(range(40)) == list(trace.paced(range(40)))
+    pauses: list[None] = []
+    trace.pause = lambda: pauses.append(None)
+    assert (list(range(40)), 3) == (list(trace.paced(range(40))), len(pauses))

@@ -115,7 +115,7 @@ def retrievals(run: Run) -> tuple[Retrieval, ...]:
     spans = run.trace.spans
     out: list[Retrieval] = []
     by_span: dict[int, Retrieval] = {}
-    for span in run.by_kind.get("retrieval", ()):
+    for span in run.trace.paced(run.by_kind.get("retrieval", ())):
         said = conventions.retrieval(span.raw, run.trace.memo, span.dialect)
         held = by_span.get(span.holder) if span.holder >= 0 and spans[span.holder].kind == "retrieval" else None
         if held is None:

@@ -57,7 +57,7 @@ def span_calls(run: Run) -> list[ToolCall]:
     out: list[ToolCall] = []
     by_span: dict[int, ToolCall] = {}
     batches: set[int] = set()
-    for span in run.by_kind.get("tool", ()):
+    for span in run.trace.paced(run.by_kind.get("tool", ())):
         raw = span.raw
         several = conventions.several(raw, memo, span.dialect)
         if several is not None:
@@ -158,7 +158,7 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
     if not run.llm_groups:
         return False
     at = 0
-    for group in run.llm_groups:
+    for group in run.trace.paced(run.llm_groups):
         texts = [conventions.answer_text(span.raw, span.dialect) for span in reversed(group)]
         if None in texts:
             return False

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 from spanwise import conventions
 from spanwise.assembly import agents, calls, llms, missing, talk, texts
 from spanwise.model.calls import Agent, Handoff, LLMCall, Missing, Retrieval, Said, Tokens, Told, ToolCall, Who
-from spanwise.model.content import Memo, ToolDefinition
+from spanwise.model.content import ContextFields, Memo, ToolDefinition
 from spanwise.model.raw import STATUS_OK
 from spanwise.model.span import Span, SpanError, SpanStatus
 from spanwise.model.trace import Run
@@ -61,7 +61,7 @@ class SpanFacts:
 
     def tool_definitions(self, run: Run, /) -> tuple[ToolDefinition, ...] | None:
         """The tools that the model was offered."""
-        return definitions(run.spans, run.trace.memo)
+        return definitions(run.spans, run.trace.memo, run.trace.paced)
 
     def tokens(self, run: Run, /) -> Tokens | None:
         """Tokens over leaf model calls."""
@@ -72,21 +72,26 @@ class SpanFacts:
         return llms.models(run)
 
     def who(self, run: Run, /) -> Who:
-        """Session, user and request: what the run's own spans name, then what the spans around it name."""
-        found = Who()
-        around = run.trace.ancestors(run.root) if run.root >= 0 else ()
-        for span in chain(run.spans[:_WHO_SPANS], around):
-            said = conventions.context(span.raw, run.trace.memo)
-            found = Who(
-                session_id=found.session_id or said.session_id,
-                user_id=found.user_id or said.user_id,
-                request_id=found.request_id or said.request_id,
-                tags=found.tags or said.tags,
-                metadata=found.metadata or said.metadata,
-            )
-            if found.session_id and found.user_id and found.request_id:
-                break
-        return found
+        """Session, user and request: what the app said, then what the run's own spans name, then the spans around it.
+
+        The app's words may stand above a run whose own spans bear an id that a framework made up.
+        """
+        around = tuple(run.trace.ancestors(run.root)) if run.root >= 0 else ()
+        spans = run.spans[:_WHO_SPANS]
+        memo = run.trace.memo
+        found = _whose(conventions.context(span.raw, memo) for span in chain(spans, around))
+        root = (run.trace.spans[run.root],) if run.root >= 0 else ()
+        stated = [said for span in chain(root, around, spans) if (said := conventions.stated(span.raw, memo))]
+        if not stated:
+            return found
+        said = _whose(stated)
+        return Who(
+            session_id=said.session_id or found.session_id,
+            user_id=said.user_id or found.user_id,
+            request_id=said.request_id or found.request_id,
+            tags=tuple(dict.fromkeys((*said.tags, *found.tags))),
+            metadata={**(found.metadata or {}), **(said.metadata or {})} or None,
+        )
 
     def missing(self, run: Run, /) -> tuple[Missing, ...]:
         """What the spans do not tell."""
@@ -113,12 +118,30 @@ class SpanFacts:
         return "ok" if span.raw.status_code == STATUS_OK else "unset"
 
 
-def definitions(spans: Sequence[Span], memo: Memo) -> tuple[ToolDefinition, ...] | None:
+def _whose(fields: Iterable[ContextFields]) -> Who:
+    """What is said first of each."""
+    found = Who()
+    for said in fields:
+        found = Who(
+            session_id=found.session_id or said.session_id,
+            user_id=found.user_id or said.user_id,
+            request_id=found.request_id or said.request_id,
+            tags=found.tags or said.tags,
+            metadata=found.metadata or said.metadata,
+        )
+        if found.session_id and found.user_id and found.request_id:
+            break
+    return found
+
+
+def definitions(
+    spans: Sequence[Span], memo: Memo, paced: Callable[[Sequence[Span]], Iterable[Span]] = iter
+) -> tuple[ToolDefinition, ...] | None:
     """The tools offered in these spans, each name once, a definition with a schema before one without."""
     offered: dict[str, ToolDefinition] = {}
     known = False
     for kinds in (_OFFERING, _RUNNING):
-        for span in spans:
+        for span in paced(spans):
             if span.kind in kinds:
                 found = conventions.definitions(span.raw, memo, span.dialect)
                 if found is not None:

@@ -17,7 +17,7 @@ from spanwise.model.trace import Run
 
 def llm_calls(run: Run) -> tuple[LLMCall, ...]:
     """The logical model calls, by start."""
-    found = [_call(run, group) for group in run.llm_groups]
+    found = [_call(run, group) for group in run.trace.paced(run.llm_groups)]
     held = [call for span in run.by_kind.get("agent", ()) for call in _held(run, span)]
     return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
 

@@ -50,7 +50,8 @@ def _answer(run: Run) -> Missing | None:
 
 
 def _arguments(run: Run) -> Missing | None:
-    bare = [call.name for call in run.tool_calls if not call.control and call.arguments_state != "present"]
+    calls = run.trace.paced(run.tool_calls)
+    bare = [call.name for call in calls if not call.control and call.arguments_state != "present"]
     if not bare:
         return None
     why = f"Arguments are not recorded for {_count(bare)}."
@@ -58,8 +59,12 @@ def _arguments(run: Run) -> Missing | None:
 
 
 def _results(run: Run) -> Missing | None:
-    calls = (call for call in run.tool_calls if not call.control and call.status not in {"error", "not_run"})
-    silent = [call.name for call in calls if call.result_state != "present"]
+    calls = run.trace.paced(run.tool_calls)
+    silent = [
+        call.name
+        for call in calls
+        if not call.control and call.status not in {"error", "not_run"} and call.result_state != "present"
+    ]
     if not silent:
         return None
     why = f"Results are not recorded for {_count(silent)}."

@@ -37,7 +37,7 @@ def requests_of(run: Run) -> list[Request]:
     """Every tool call that the models of a run asked for, in order."""
     out: list[Request] = []
     memo = run.trace.memo
-    for number, group in enumerate(run.llm_groups):
+    for number, group in enumerate(run.trace.paced(run.llm_groups)):
         for span in reversed(group):
             asked = conventions.requests(span.raw, memo, span.dialect)
             if asked:

@@ -7,7 +7,7 @@ right is repaired and said: of two spans with one id the fuller stays, a cycle o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from spanwise.model.calls import Completeness
 from spanwise.model.canonical import shown
 from spanwise.model.raw import Key, LogEvent, RawSpan, hex_id
 from spanwise.model.span import Span
-from spanwise.model.trace import Trace
+from spanwise.model.trace import Trace, paced
 
 _START = attrgetter("start_ns")
 _ATTRIBUTE_LIMIT = 128
@@ -33,11 +33,12 @@ def build_trace(
     unit: str = "run",
     lost: Sequence[str] = (),
     disagreeing: Iterable[Key] = (),
+    pause: Callable[[], None] | None = None,
 ) -> Trace:
     """The trace of these spans, whatever their order.
 
     `lost` are reasons known outside why it is not whole, `disagreeing` ids of which the caller has seen two spans
-    that differ.
+    that differ. `pause` is called between small pieces of the work.
     """
     repairs: list[str] = []
     doubles = set(disagreeing)
@@ -46,7 +47,9 @@ def build_trace(
         shared = ", ".join(sorted(hex_id(one) for one in doubles))
         repairs.append(f"spans that share an id and disagree, the fuller kept: {shared}")
     _join(ordered, events, repairs)
-    spans, roots, run_roots, unseen = _link(ordered, repairs)
+    if pause is not None:
+        pause()
+    spans, roots, run_roots, unseen = _link(ordered, repairs, pause)
     if unit == "trace" or (not run_roots and any(span.kind != "setup" for span in spans)):
         run_roots = [-1]
     return Trace(
@@ -117,7 +120,9 @@ def _join(ordered: list[RawSpan], events: Iterable[LogEvent], repairs: list[str]
         repairs.append(f"log events whose span is not here, left out: {homeless}")
 
 
-def _link(ordered: list[RawSpan], repairs: list[str]) -> tuple[list[Span], list[int], list[int], int]:
+def _link(
+    ordered: list[RawSpan], repairs: list[str], pause: Callable[[], None] | None
+) -> tuple[list[Span], list[int], list[int], int]:
     index: dict[Key | None, int] = {raw.span_id: at for at, raw in enumerate(ordered)}
     spans: list[Span] = []
     roots: list[int] = []
@@ -126,7 +131,7 @@ def _link(ordered: list[RawSpan], repairs: list[str]) -> tuple[list[Span], list[
     append = spans.append
     get = index.get
     tangled = False
-    for at, raw in enumerate(ordered):
+    for at, raw in enumerate(ordered if pause is None else paced(ordered, pause)):
         dialect, kind = classify(raw)
         parent = get(raw.parent_id, -1)  # no span has None for its id
         run = agent = holder = -1

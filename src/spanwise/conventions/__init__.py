@@ -33,6 +33,7 @@ from spanwise.conventions import (
 from spanwise.conventions._convention import Convention, Reader
 from spanwise.conventions._genai import first_user_text as first_user_text
 from spanwise.conventions._genai import last_answer_text as last_answer_text
+from spanwise.conventions._genai import stated as stated
 from spanwise.model.content import (
     AgentFields,
     ContextFields,
@@ -255,15 +256,15 @@ def retrieval(span: RawSpan, memo: Memo, dialect: int) -> RetrievalFields:
 def context(span: RawSpan, memo: Memo) -> ContextFields:
     """Whose request a span served: what the app itself said of it first, tags and metadata of all put together."""
     found = _filled(span, memo, ContextFields(), None, lambda c: c.context)
-    stated = _genai.stated(span, memo)
-    if stated is None:
+    said = stated(span, memo)
+    if said is None:
         return found
     return ContextFields(
-        stated.session_id or found.session_id,
-        stated.user_id or found.user_id,
-        stated.request_id or found.request_id,
-        tuple(dict.fromkeys((*stated.tags, *found.tags))),
-        {**(found.metadata or {}), **(stated.metadata or {})} or None,
+        said.session_id or found.session_id,
+        said.user_id or found.user_id,
+        said.request_id or found.request_id,
+        tuple(dict.fromkeys((*said.tags, *found.tags))),
+        {**(found.metadata or {}), **(said.metadata or {})} or None,
     )
 
 

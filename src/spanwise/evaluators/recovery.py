@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spanwise.model.calls import LLMCall, ToolCall
 from spanwise.model.episodes import Episode
 from spanwise.model.failures import FailureKind
+from spanwise.model.ports import outcome
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
 from spanwise.model.trace import Run
 from spanwise.model.waste import duration
 from spanwise.text import excerpt
 
 _NAMED: tuple[FailureKind, ...] = ("transient", "permanent")
+_PACE = 8
 _RETRIES: Mapping[FailureKind, int] = {"transient": 2, "permanent": 0, "unknown": 2}
 """How many retries with the same arguments are good practice after a failure of each kind."""
 
@@ -29,29 +31,38 @@ class Recovery:
     """
 
     def __call__(self, run: Run, /) -> Score:
+        return outcome(self.steps(run))
+
+    def steps(self, run: Run, /) -> Iterator[Score | None]:
+        """The score, last, with a pause after every few failures that are read."""
         failed = [call for call in run.llm_calls if call.failed]
         if not run.episodes:
             score = _nothing(run, run.work)
-            return replace(score, issues=_model_issues(failed), evidence=_model_evidence(run, failed))
-        episodes: list[tuple[Episode, FailureKind]] = [(episode, episode.kind) for episode in run.episodes]
-        quotes = [[_words(call) for call in episode.failures] for episode in run.episodes]
-        return Score(
+            yield replace(score, issues=_model_issues(failed), evidence=_model_evidence(run, failed))
+            return
+        episodes: list[tuple[Episode, FailureKind]] = []
+        evidence: list[Evidence] = []
+        issues: list[str] = []
+        advice: dict[str, None] = {}
+        read = 0
+        for episode in run.episodes:
+            kind = episode.kind
+            said = [Evidence(span_id=call.span_id, quote=_words(call)) for call in episode.failures]
+            episodes.append((episode, kind))
+            evidence += said
+            issues += _issues(episode, kind, said[-1].quote)
+            advice.update(dict.fromkeys(_advice(episode, kind)))
+            read += len(said)
+            if read >= _PACE:
+                read = 0
+                yield None
+        yield Score(
             name="recovery",
             value=sum(episode.recovered for episode, _ in episodes) / len(episodes),
             reason=_reason(run, episodes),
-            evidence=(
-                *(
-                    Evidence(span_id=call.span_id, quote=quote)
-                    for (episode, _), said in zip(episodes, quotes, strict=True)
-                    for call, quote in zip(episode.failures, said, strict=True)
-                ),
-                *_model_evidence(run, failed),
-            ),
-            issues=(
-                *(words for one, said in zip(episodes, quotes, strict=True) for words in _issues(*one, said[-1])),
-                *_model_issues(failed),
-            ),
-            recommendations=tuple(dict.fromkeys(words for one in episodes for words in _advice(*one))),
+            evidence=(*evidence, *_model_evidence(run, failed)),
+            issues=(*issues, *_model_issues(failed)),
+            recommendations=tuple(advice),
         )
 
 

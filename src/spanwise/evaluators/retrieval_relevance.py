@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from spanwise.errors import ModelError
 from spanwise.model.calls import Retrieval
 from spanwise.model.content import Document, is_redacted
+from spanwise.model.ports import outcome
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
 from spanwise.model.trace import Run
 from spanwise.stats import mean
@@ -75,30 +76,43 @@ class RetrievalRelevance:
             )
 
     def __call__(self, run: Run, /) -> Score:
+        return outcome(self.steps(run))
+
+    def steps(self, run: Run, /) -> Iterator[Score | None]:
+        """The score, last, with a pause after each retrieval whose documents are read."""
         if not run.retrievals:
-            return _nothing(run)
+            yield _nothing(run)
+            return
         worked = [one for one in run.retrievals if not one.failed]
         outside = next((one for one in worked if _outside(one)), None)
         if outside is not None:
-            return not_measurable("retrieval_relevance", _why_outside(outside))
+            yield not_measurable("retrieval_relevance", _why_outside(outside))
+            return
         found = [one for one in worked if one.documents]
         empty = [one for one in worked if one.documents is not None and not one.documents]
         unfounded, unclear = self._without_ground(run, empty)
-        best = _judged(found)
+        best = yield from _judged(found)
         values = [one.value for one in best] + [0.0] * len(unfounded)
         if not values:
-            return _unjudged(run, worked, empty, unclear)
+            yield _unjudged(run, worked, empty, unclear)
+            return
         low = [one for one in best if one.value < self.minimum]
+        evidence: list[Evidence] = []
+        issues: list[str] = []
+        for one in low:
+            evidence.append(Evidence(span_id=one.retrieval.span_id, quote=excerpt(one.document.content)))
+            issues.append(_issue(one))
+            yield None
         skipped = len(run.retrievals) - len(values)
-        return Score(
+        yield Score(
             name="retrieval_relevance",
             value=min(mean(values), 1.0),
             reason=_reason(best, len(unfounded), skipped),
             evidence=(
-                *(Evidence(span_id=one.retrieval.span_id, quote=excerpt(one.document.content)) for one in low),
+                *evidence,
                 *(Evidence(span_id=one.span_id, quote=excerpt(one.query)) for one in unfounded),
             ),
-            issues=(*(_issue(one) for one in low), *(_issue_of_empty(one, run) for one in unfounded)),
+            issues=(*issues, *(_issue_of_empty(one, run) for one in unfounded)),
             recommendations=((_REWORD,) if low else ()) + ((_ADMIT,) if unfounded else ()),
         )
 
@@ -173,11 +187,12 @@ def _asked(one: Retrieval) -> str:
     return f"'{excerpt(one.query, limit=80)}'" if one.query else "a query that is not recorded"
 
 
-def _judged(found: Sequence[Retrieval]) -> list[_Best]:
+def _judged(found: Sequence[Retrieval]) -> Generator[None, None, list[_Best]]:
     """The retrievals whose documents tell how well they fit, by a recorded score, else by their words."""
     out: list[_Best] = []
     library: _Library | None = None
     for one in found:
+        yield None
         documents = one.documents or ()
         scored = [document for document in documents if document.score is not None]
         if scored:
@@ -185,7 +200,7 @@ def _judged(found: Sequence[Retrieval]) -> list[_Best]:
             out.append(_Best(one, best.score or 0.0, best, recorded=True))
             continue
         query = words(one.query) if one.query and not is_redacted(one.query) else []
-        library = library or _Library.of(found)
+        library = library or (yield from _Library.of(found))
         texts = [document for document in documents if document.content in library.held]
         if texts and query:
             matches = [library.match(query, document.content or "") for document in texts]
@@ -207,7 +222,7 @@ class _Library:
     usual: float
 
     @classmethod
-    def of(cls, retrievals: Sequence[Retrieval]) -> _Library:
+    def of(cls, retrievals: Sequence[Retrieval]) -> Generator[None, None, _Library]:
         """The documents of these retrievals, as far as their texts are recorded."""
         sought = {word for one in retrievals for word in words(one.query or "")}
         held: dict[str, tuple[int, Mapping[str, int]]] = {}
@@ -219,6 +234,7 @@ class _Library:
                 held[text] = len(all_words), found
                 for word in found:
                     holding[word] += 1
+                yield None
         many = len(held) + 1
         weights = {
             word: 1.0 + math.log(many / (max(times, 1) + 1)) / math.log(many) if held else 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast, get_args
 
@@ -16,6 +16,7 @@ from spanwise.model.calls import ToolCall
 from spanwise.model.expectation import candidates, effecting, tool_names, unseen
 from spanwise.model.expected_call import ExpectedCall, expected_calls
 from spanwise.model.matching import Difference, Lens, Match, Matching, Pair, matched
+from spanwise.model.ports import outcome
 from spanwise.model.schema import violations
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
 from spanwise.model.trace import Run
@@ -24,6 +25,7 @@ from spanwise.text import excerpt
 _NAME = "tool_arguments"
 _MATCHES: tuple[str, ...] = get_args(Match)
 _TOLD = 4
+_PACE = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,35 +68,54 @@ class ToolArguments:
             raise ModelError(f"{_NAME}: tolerance: read {given!r}, expected a number from 0 to below 1")
 
     def __call__(self, run: Run, /) -> Score:
-        return self._by_schema(run) if self.expected is None else self._by_expectation(run, self.expected)
+        return outcome(self.steps(run))
 
-    def _by_schema(self, run: Run) -> Score:
+    def steps(self, run: Run, /) -> Iterator[Score | None]:
+        """The score, last, with a pause after every few calls that are compared with their schema."""
+        if self.expected is None:
+            yield from self._by_schema(run)
+        else:
+            yield self._by_expectation(run, self.expected)
+
+    def _by_schema(self, run: Run) -> Iterator[Score | None]:
         calls = self._with_effects(run, run.work)
         if not calls:
-            return no_tool_called(_NAME, run)
+            yield no_tool_called(_NAME, run)
+            return
         schemas = {tool.name: tool.schema for tool in run.tool_definitions or () if tool.schema}
         described = [call for call in calls if call.name in schemas]
         if not described:
-            return not_applicable(_NAME, "Nothing was expected, and no schema of a called tool is recorded.")
-        judged = [call for call in described if has_arguments(call)]
+            yield not_applicable(_NAME, "Nothing was expected, and no schema of a called tool is recorded.")
+            return
+        judged = 0
+        broken: list[tuple[ToolCall, tuple[str, ...]]] = []
+        evidence: list[Evidence] = []
+        for number, call in enumerate(described, start=1):
+            if has_arguments(call):
+                judged += 1
+                said = violations(call.arguments, schemas[call.name] or {})
+                if said:
+                    broken.append((call, said))
+                    evidence += _evidence((call,))
+            if not number % _PACE:
+                yield None
         if not judged:
-            return not_measurable(_NAME, f"Whether arguments fit cannot be told: {why_missing(run, 'arguments')}")
-        found = [(call, violations(call.arguments, schemas[call.name] or {})) for call in judged]
-        broken = [(call, said) for call, said in found if said]
+            yield not_measurable(_NAME, f"Whether arguments fit cannot be told: {why_missing(run, 'arguments')}")
+            return
         left_out = [
             f"{number} {why}."
             for number, why in (
                 (len(calls) - len(described), "of tools without a recorded schema left out"),
-                (len(described) - len(judged), "without recorded arguments left out"),
+                (len(described) - judged, "without recorded arguments left out"),
             )
             if number
         ]
-        fit = f"{len(judged) - len(broken)} of {len(judged)} tool calls fit the schema of their tool."
-        return Score(
+        fit = f"{judged - len(broken)} of {judged} tool calls fit the schema of their tool."
+        yield Score(
             name=_NAME,
-            value=(len(judged) - len(broken)) / len(judged),
+            value=(judged - len(broken)) / judged,
             reason=" ".join([fit, *left_out]),
-            evidence=_evidence(call for call, _ in broken),
+            evidence=tuple(evidence),
             issues=tuple(f"{call.name} was called against its schema: {_listed(said)}." for call, said in broken),
             recommendations=tuple(
                 f"Show the model a valid call of {name} in the tool's description, or turn on strict tool schemas."
@@ -121,11 +142,13 @@ class ToolArguments:
             return _none_expected(self._with_effects(run, done))
         done = [call for call in done if call.name in names]
         lens = self._lens()
-        bare = [call for call in done if lens.match_of(call.name) != "ignore" and not has_arguments(call)]
+        bare = [
+            call for call in run.trace.paced(done) if lens.match_of(call.name) != "ignore" and not has_arguments(call)
+        ]
         if bare:
             told = ", ".join(dict.fromkeys(call.name for call in bare))
             return not_measurable(_NAME, f"What {told} was called with cannot be told: {why_missing(run, 'arguments')}")
-        return _scored(run, matched(expected, done, lens), lens)
+        return _scored(run, matched(expected, done, lens, run.trace.pause), lens)
 
     def _lens(self) -> Lens:
         return Lens(
@@ -165,7 +188,7 @@ def _scored(run: Run, found: Matching, lens: Lens) -> Score:
     pairs, total = found.pairs, len(found.pairs) + len(found.missing) + len(found.surplus)
     whole = sum(pair.credit == 1.0 for pair in pairs)
     credit = math.fsum(pair.credit for pair in pairs)
-    partial = [(pair, lens.differences(pair)) for pair in pairs if pair.credit < 1.0]
+    partial = [(pair, lens.differences(pair)) for pair in run.trace.paced(pairs) if pair.credit < 1.0]
     partial.sort(key=lambda one: (one[0].made.start_ns, one[0].made.span))
     said = f"{whole} of {len(pairs) + len(found.missing)} expected calls were made as expected"
     more = [
@@ -183,13 +206,16 @@ def _scored(run: Run, found: Matching, lens: Lens) -> Score:
         name=_NAME,
         value=min(credit / total, 1.0),
         reason=f"{', '.join([said, *more])}: credit {credit:.4g} of {total}.{ordered}",
-        evidence=_evidence([*(pair.made for pair, _ in partial), *found.surplus]),
+        evidence=_evidence(run.trace.paced([*(pair.made for pair, _ in partial), *found.surplus])),
         issues=(
-            *(_differing(pair, differences) for pair, differences in partial),
-            *(_missing(one, failed[one.tool]) for one in found.missing),
-            *(f"{call.name} was called with {_shown(call)}, once more than expected." for call in found.surplus),
+            *(_differing(pair, differences) for pair, differences in run.trace.paced(partial)),
+            *(_missing(one, failed[one.tool]) for one in run.trace.paced(found.missing)),
+            *(
+                f"{call.name} was called with {_shown(call)}, once more than expected."
+                for call in run.trace.paced(found.surplus)
+            ),
         ),
-        recommendations=tuple(dict.fromkeys(_advice(pair, differences) for pair, differences in partial)),
+        recommendations=tuple(dict.fromkeys(_advice(*one) for one in run.trace.paced(partial))),
     )
 
 

@@ -7,7 +7,7 @@ along the cheapest path to a free column, n * n * m steps at worst for n rows an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from spanwise.model.canonical import canonical
@@ -76,8 +76,10 @@ def equal_leaf(one: object, other: object, *, tolerance: float = 0.0) -> bool:
     return abs(one - other) <= tolerance * max(abs(one), abs(other))
 
 
-def assign(gains: Sequence[Sequence[float]]) -> list[int]:
+def assign(gains: Sequence[Sequence[float]], pause: Callable[[], None] | None = None) -> list[int]:
     """For each row the column that is its own, so that the sum of the gains is largest; -1 for a row left over.
+
+    `pause` is called between rows.
 
     >>> assign([[0.9, 0.8], [0.8, 0.1]])
     [1, 0]
@@ -85,21 +87,23 @@ def assign(gains: Sequence[Sequence[float]]) -> list[int]:
     if not gains or not gains[0]:
         return [-1] * len(gains)
     if len(gains) > len(gains[0]):
-        turned = assign(list(zip(*gains, strict=True)))
+        turned = assign(list(zip(*gains, strict=True)), pause)
         out = [-1] * len(gains)
         for column, row in enumerate(turned):
             out[row] = column
         return out
-    return _assigned([[-gain for gain in row] for row in gains])
+    return _assigned([[-gain for gain in row] for row in gains], pause)
 
 
-def _assigned(costs: Sequence[Sequence[float]]) -> list[int]:
+def _assigned(costs: Sequence[Sequence[float]], pause: Callable[[], None] | None) -> list[int]:
     """The cheapest assignment of rows to at least as many columns."""
     width = len(costs[0])
     of_row = [0.0] * len(costs)
     of_column = [0.0] * width
     held = [-1] * width
     for row in range(len(costs)):
+        if pause is not None:
+            pause()
         _take_in(row, costs, of_row, of_column, held)
     out = [-1] * len(costs)
     for column, row in enumerate(held):

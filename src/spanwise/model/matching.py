@@ -8,7 +8,7 @@ by tool, up to 200 calls of a tool and 200,000 pairs in all; beyond that in orde
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, TypeAlias, cast
@@ -17,11 +17,15 @@ from spanwise.model.alignment import assign, equal_leaf, equal_leaves, leaves
 from spanwise.model.calls import ToolCall, canonical_of
 from spanwise.model.canonical import canonical
 from spanwise.model.expected_call import ExpectedCall
+from spanwise.model.trace import paced
 
 Match: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
 
 _MOST = 200
 _PAIRS = 200_000
+
+
+def _nothing() -> None: ...
 
 
 class Pair(NamedTuple):
@@ -131,9 +135,15 @@ def _globbed(path: str, glob: str) -> bool:
     return fnmatchcase(path, glob) or (glob.startswith("*.") and fnmatchcase(path, glob[2:]))
 
 
-def matched(expected: Sequence[ExpectedCall], made: Sequence[ToolCall], lens: Lens) -> Matching:
-    """Expected and made calls of the same tools, each with at most one of the other side."""
+def matched(
+    expected: Sequence[ExpectedCall], made: Sequence[ToolCall], lens: Lens, pause: Callable[[], None] | None = None
+) -> Matching:
+    """Expected and made calls of the same tools, each with at most one of the other side.
+
+    `pause` is called between small pieces of the work.
+    """
     out = Matching()
+    rest = pause or _nothing
     wanted: dict[str, list[ExpectedCall]] = {}
     for one in expected:
         wanted.setdefault(one.tool, []).append(one)
@@ -145,13 +155,13 @@ def matched(expected: Sequence[ExpectedCall], made: Sequence[ToolCall], lens: Le
     for tool, ones in wanted.items():
         others = calls[tool]
         if not lens.tolerance and lens.match_of(tool) == "exact":
-            ones, others = _take_equal(ones, others, lens, out)
-        pairs_left -= _match_tool(ones, others, lens, out, pairs_left)
+            ones, others = _take_equal(ones, others, lens, out, rest)
+        pairs_left -= _match_tool(ones, others, lens, out, pairs_left, pause=rest)
     return out
 
 
 def _take_equal(
-    ones: list[ExpectedCall], others: list[ToolCall], lens: Lens, out: Matching
+    ones: list[ExpectedCall], others: list[ToolCall], lens: Lens, out: Matching, pause: Callable[[], None]
 ) -> tuple[list[ExpectedCall], list[ToolCall]]:
     """Match the calls of a tool that ask the same; what is left of both."""
     whole = not (lens.paths or lens.ignore or lens.defaults)
@@ -160,7 +170,7 @@ def _take_equal(
         open_.setdefault(canonical(one.arguments) if whole else lens.key(one.tool, one.arguments), []).append(one)
     taken: set[int] = set()
     left: list[ToolCall] = []
-    for call in others:
+    for call in paced(others, pause):
         same = open_.get(canonical_of(call) if whole else lens.key(call.name, call.arguments))
         if same:
             one = same.pop()
@@ -172,7 +182,13 @@ def _take_equal(
 
 
 def _match_tool(
-    ones: Sequence[ExpectedCall], others: Sequence[ToolCall], lens: Lens, out: Matching, pairs_left: int
+    ones: Sequence[ExpectedCall],
+    others: Sequence[ToolCall],
+    lens: Lens,
+    out: Matching,
+    pairs_left: int,
+    *,
+    pause: Callable[[], None],
 ) -> int:
     """Match the calls of one tool for the largest credit; how many pairs were looked at."""
     if not ones or not others:
@@ -180,16 +196,16 @@ def _match_tool(
         out.surplus.extend(others)
         return 0
     tool, pairs = ones[0].tool, len(ones) * len(others)
-    wanted = [lens.leaves(tool, one.arguments) for one in ones]
-    made = [lens.leaves(tool, call.arguments) for call in others]
+    wanted = [lens.leaves(tool, one.arguments) for one in paced(ones, pause)]
+    made = [lens.leaves(tool, call.arguments) for call in paced(others, pause)]
     if lens.match_of(tool) == "ignore" or pairs == 1:
         pairs, columns = 0, [n if n < len(others) else -1 for n in range(len(ones))]
     elif max(len(ones), len(others)) > _MOST or pairs > pairs_left:
         pairs, columns = 0, [n if n < len(others) else -1 for n in range(len(ones))]
         out.in_order = True
     else:
-        columns = assign([[lens.credit(tool, one, other) for other in made] for one in wanted])
-    for row, column in enumerate(columns):
+        columns = assign([[lens.credit(tool, one, other) for other in paced(made, pause)] for one in wanted], pause)
+    for row, column in enumerate(paced(columns, pause)):
         if column < 0:
             out.missing.append(ones[row])
         else:

@@ -32,6 +32,11 @@ class SteppedEvaluator(Protocol):
     def steps(self, run: Run, /) -> Iterator[Score | Sequence[Score] | None]: ...
 
 
+def outcome(steps: Iterator[Score | None], /) -> Score:
+    """What an evaluator that works in steps says in the end: its one score."""
+    return next(score for score in steps if score is not None)
+
+
 AnyEvaluator: TypeAlias = Evaluator | SteppedEvaluator
 
 

@@ -2,7 +2,8 @@
 
 Keywords that are not known here (`pattern` and `format` among them: both need a regex of somebody else's) are ignored,
 and so are malformed ones. `oneOf` is read as `anyOf`, since two of its branches may differ in what is ignored. What
-lies deeper than 64 levels, or behind 20,000 sub-schemas, is not judged; neither is what lies behind 20 violations.
+lies deeper than 64 levels, or behind 20,000 sub-schemas, is not judged; neither is what lies behind 20 violations, nor
+what stands in the place of a value that was removed on purpose.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple, TypeAlias, cast
 import msgspec
 
 from spanwise.model.canonical import canonical
+from spanwise.model.content import is_redacted
 
 _DEPTH = 64
 _STEPS = 20_000
@@ -76,7 +78,7 @@ class _Check:
         kind = _kind(value)
         wanted = fields.get("type")
         if wanted is not None and kind != wanted and (broken := _type(kind, wanted)):
-            return [broken]
+            return [] if is_redacted(value) else [broken]
         out: list[_Broken] = []
         if _KEYWORDS.isdisjoint(fields):
             return out
@@ -86,7 +88,7 @@ class _Check:
                 out += rule[1](_At(self, value, depth, fields), given)
                 if len(out) >= _MOST:
                     break
-        return out
+        return [] if out and is_redacted(value) else out
 
 
 class _At(NamedTuple):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from spanwise.model.calls import (
     Agent,
@@ -32,6 +32,9 @@ from spanwise.model.lazy import lazy
 from spanwise.model.raw import hex_trace_id
 from spanwise.model.repeats import Asked, Repeats, asked_of, near_repeats_of, repeats_of
 from spanwise.model.span import LLM_KINDS, TIMES, Span, SpanError, SpanStatus
+
+T = TypeVar("T")
+_PACE = 16
 
 
 class Facts(Protocol):
@@ -65,6 +68,7 @@ class Trace:
         "facts",
         "key",
         "memo",
+        "pause",
         "repairs",
         "revision",
         "roots",
@@ -96,6 +100,8 @@ class Trace:
         self.memo = Memo()
         self.source = ""
         self.revision = 1
+        self.pause: Callable[[], None] | None = None
+        """Called between small pieces of what is read out of the spans, by whoever wants to let others run."""
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -110,6 +116,10 @@ class Trace:
                 table[span.parent].append(span.index)
         return table
 
+    def paced(self, items: Iterable[T], /) -> Iterable[T]:
+        """The items, with a pause after every few of them where there is one."""
+        return items if self.pause is None else paced(items, self.pause)
+
     def ancestors(self, index: int, /) -> Iterator[Span]:
         """The spans above one, nearest first."""
         spans = self.spans
@@ -118,6 +128,14 @@ class Trace:
             span = spans[parent]
             yield span
             parent = span.parent
+
+
+def paced(items: Iterable[T], pause: Callable[[], None]) -> Iterator[T]:
+    """The items, with a pause after every few of them."""
+    for number, item in enumerate(items):
+        if not number % _PACE:
+            pause()
+        yield item
 
 
 def _by_response(groups: list[list[Span]]) -> list[list[Span]]:
