@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spanwise.assembly.assembler import LIVE, SERVICE, Assembler, AssemblySettings, AssemblyStats, Finished, size_of
+from spanwise.assembly.assembler import LIVE, SERVICE, Assembler, AssemblySettings, AssemblyStats, Finished
+from spanwise.assembly.sizes import size_of
 from spanwise.errors import ModelError
 from spanwise.model.raw import LogEvent, RawEvent, RawSpan
 from tests.making import SCOPE, TRACE, agent, log_event, span, span_id, tool, trace_id
@@ -159,7 +160,7 @@ def test_released_anew() -> None:
     one = assembler(span(1), finish="local_root", late_ns=50, max_trace_spans=1, max_tombstones=0)
     one.tick(0)
     one.add(span(2, parent=1), 1)  # refused
-    one.add(span(3), 20)
+    one.add(span(30), 20)
     one.tick(20)
     one.tick(60)
     assert 1 == one.held
@@ -257,6 +258,35 @@ def test_a_fuller_double_is_weighed_once() -> None:
     assert (1, {}) == (one.held, one.stats.refused)
 
 
+def test_finished_traces_make_room() -> None:
+    """Past a bound the traces that were handed out go first, the oldest before the others, and late spans are late."""
+    for bounds in ({"max_traces": 2}, {"max_spans": 2}, {"max_bytes": 2 * size_of(span(1))}):
+        one = assembler(span(1), finish="local_root", late_ns=1000, **bounds)
+        one.tick(0)
+        for number in (2, 3):
+            one.add(span(1, trace=trace_id(number)), number)
+            assert 1 == len(one.tick(number))
+        assert (2, 1, {}) == (one.held, one.stats.released, one.stats.refused)
+        one.add(span(5, parent=1), 4)
+        assert 1 == one.stats.late
+        one.add(span(5, parent=1, trace=trace_id(3)), 4)
+        if "max_traces" not in bounds:
+            assert (2, 2, [2]) == (one.held, one.stats.released, [done.revision for done in one.tick(4)])
+
+
+def test_the_oldest_finished_trace_grows() -> None:
+    """It does not make room for itself: what breaks the bound is refused; one that is gone is passed over."""
+    one = assembler(span(1), finish="local_root", late_ns=1000, max_spans=2)
+    one.tick(0)
+    one.add(span(2, parent=1), 1)
+    one.add(span(3, parent=1), 1)
+    assert (0, {"spans": 3}) == (one.held, one.stats.refused)
+    for number in (2, 3, 4):
+        one.add(span(number, trace=trace_id(number)), number)
+        one.tick(number)
+    assert (2, 1, {"spans": 3}) == (one.held, one.stats.released, one.stats.refused)
+
+
 def test_too_old() -> None:
     """A trace that is not finished at its greatest age is given up, however lately it was touched."""
     one = assembler(span(1, parent=9), finish="local_root", max_age_ns=10)
@@ -311,17 +341,6 @@ def test_doors_have_their_bounds() -> None:
     for door in (LIVE, SERVICE):
         assert None not in (door.max_traces, door.max_trace_spans, door.max_spans)
         assert door.max_age_ns is not None or door.idle_ns is not None
-
-
-def test_sizes() -> None:
-    """A record weighs its text, whatever else its attributes hold, and its events'."""
-    bare = size_of(span(1, name=""))
-    assert bare + 4 == size_of(span(1, name="four"))
-    assert bare + 3 + 16 + 5 == size_of(span(1, name="", attributes={"key": "value"}))
-    assert bare + 3 + 16 == size_of(span(1, name="", attributes={"key": 12}))
-    assert bare + 3 + 16 + len("[1, 2]") == size_of(span(1, name="", attributes={"key": [1, 2]}))
-    assert bare + 3 + 16 + 2 == size_of(span(1, name="", events=[RawEvent("e", 1, {"key": b"12"})]))
-    assert size_of(log_event(1)) + 4 == size_of(log_event(1, body="body"))
 
 
 def test_events_alone_give_an_empty_trace() -> None:

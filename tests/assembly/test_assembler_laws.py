@@ -147,7 +147,7 @@ class Accounts(RuleBasedStateMachine):
             assert s.max_trace_spans is None or all(entry.held <= s.max_trace_spans for entry in entries)
             assert self.one.held == sum(entry.held for entry in entries)
             assert self.one._bytes == sum(entry.bytes for entry in entries)
-            assert len(self.one._tombstones) <= s.max_tombstones
+            assert max(len(self.one._tombstones), len(self.one._refusals)) <= s.max_tombstones
             assert len(self.one.late_traces) <= s.max_tombstones
 
 

@@ -12,9 +12,10 @@ How it works
     before the input ends, unless `idle_ns` is set. All children need not have ended: instrumentations exist that
     never end a failing tool's span.
 
-    Bounds are on open and finished traces together: how many, spans in one, spans and bytes in all. Admission is per
-    trace: the record that would break a bound refuses its whole trace, what was held of it is given up, and every
-    record is counted under the reason. So a trace is whole or absent, never torn.
+    Bounds are on open and finished traces together: how many, spans in one, spans and bytes in all. Finished ones give
+    way first, the oldest before the others: what comes for them is late then. Admission is per trace: the record that
+    would break a bound refuses its whole trace, what was held of it is given up, and every record is counted under the
+    reason. So a trace is whole or absent, never torn; one that may be the rest of a refused one is refused as doubtful.
 
     Time is whatever the caller says it is: a monotonic clock live, the spans' own time in a file.
 """
@@ -22,11 +23,13 @@ How it works
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
+from spanwise.assembly.refusals import Refusals, time_of
+from spanwise.assembly.sizes import size_of
 from spanwise.assembly.tree import build_trace, fullness
 from spanwise.errors import ModelError
 from spanwise.model.canonical import shown
@@ -34,7 +37,7 @@ from spanwise.model.raw import Key, LogEvent, RawSpan
 from spanwise.model.trace import Trace
 
 Finish: TypeAlias = Literal["local_root", "top_root", "end"]
-Refusal: TypeAlias = Literal["traces", "spans_per_trace", "spans", "bytes", "unfinished", "queue"]
+Refusal: TypeAlias = Literal["traces", "spans_per_trace", "spans", "bytes", "unfinished", "queue", "doubtful"]
 
 _S = 1_000_000_000
 _SLACK = 1024
@@ -68,13 +71,9 @@ class AssemblySettings:
 
 
 LIVE = AssemblySettings(
-    finish="local_root",
-    late_ns=5 * _S,
-    max_age_ns=3600 * _S,
-    max_traces=10_000,
-    max_trace_spans=100_000,
-    max_spans=200_000,
-)
+    finish="local_root", late_ns=5 * _S, max_age_ns=3600 * _S, max_traces=10_000,
+    max_trace_spans=100_000, max_spans=200_000, max_bytes=512 << 20
+)  # fmt: skip
 SERVICE = AssemblySettings(
     finish="top_root", grace_ns=3 * _S, idle_ns=300 * _S, late_ns=30 * _S, max_traces=100_000,
     max_trace_spans=200_000, max_spans=1_000_000
@@ -106,17 +105,8 @@ class Finished:
 
 class _Entry:
     __slots__ = (
-        "bytes",
-        "disagreeing",
-        "due_ns",
-        "events",
-        "key",
-        "revision",
-        "seen_events",
-        "spans",
-        "state",
-        "touched_ns",
-    )
+        "bytes", "disagreeing", "due_ns", "events", "key", "revision", "seen_events", "spans", "state", "touched_ns"
+    )  # fmt: skip
 
     def __init__(self, key: Key, now_ns: int) -> None:
         self.key = key
@@ -140,6 +130,7 @@ class Assembler:
 
     def __init__(self, settings: AssemblySettings = AssemblySettings()) -> None:
         self.settings = settings
+        self.pause: Callable[[], None] | None = None
         self.stats = AssemblyStats()
         self.late_traces: dict[Key, None] = {}
         """Traces of which spans came when they were no longer held; never more than there are tombstones."""
@@ -150,7 +141,8 @@ class Assembler:
         self._ages: deque[tuple[int, _Entry]] = deque()
         self._dirty: dict[Key, None] = {}
         self._retained: deque[tuple[int, _Entry]] = deque()
-        self._tombstones: OrderedDict[Key, str] = OrderedDict()
+        self._tombstones: OrderedDict[Key, None] = OrderedDict()  # of traces that were handed out
+        self._refusals = Refusals(settings.max_tombstones)
         self._spans = 0
         self._bytes = 0
         bounds = (settings.max_trace_spans, settings.max_spans, settings.max_bytes)
@@ -177,7 +169,7 @@ class Assembler:
                 self._open.move_to_end(key)
                 entry.touched_ns = now_ns
         else:
-            entry = self._done.get(key) or self._admit(key, now_ns)
+            entry = self._done.get(key) or self._admit(record, now_ns)
             if entry is None:
                 return
         is_span = isinstance(record, RawSpan)
@@ -191,6 +183,9 @@ class Assembler:
         if entry.state == "done":
             self._dirty[key] = None
         elif is_span and self._ending and entry.due_ns < 0 and self._ends(record):
+            if self._refusals.doubted(record):
+                self._refuse(entry, "doubtful")
+                return
             entry.due_ns = now_ns + self.settings.grace_ns
             self._due.append((entry.due_ns, entry))
 
@@ -219,27 +214,22 @@ class Assembler:
         self._spans += 1
         return True
 
-    def _admit(self, key: Key, now_ns: int) -> _Entry | None:
-        buried = self._tombstones.get(key)
-        if buried is not None:
-            if buried == "late":
-                self.stats.late += 1
-                self.late_traces[key] = None
-            else:
-                self._count(self.stats.refused, buried)
+    def _admit(self, record: RawSpan | LogEvent, now_ns: int) -> _Entry | None:
+        key, settings = record.trace_id, self.settings
+        if key in self._tombstones:
+            self.stats.late += 1
+            self.late_traces[key] = None
             return None
-        settings = self.settings
-        reason: Refusal | None = None
-        if settings.max_traces is not None and self.open_traces >= settings.max_traces:
-            reason = "traces"
-        elif settings.max_spans is not None and self._spans >= settings.max_spans:
-            reason = "spans"
-        elif settings.max_bytes is not None and self._bytes >= settings.max_bytes:
-            reason = "bytes"
+        buried = self._refusals.of(key)
+        if buried is not None:
+            self._count(self.stats.refused, buried)
+            return None
+        while (reason := self._full(1)) is not None and self._make_room(None):
+            pass
         if reason is not None:
             self._count(self.stats.refused, reason)
             self._count(self.stats.refused_traces, reason)
-            self._bury(key, reason)
+            self._refusals.add(key, reason, time_of(record))
             return None
         entry = self._open[key] = _Entry(key, now_ns)
         if settings.max_age_ns is not None:
@@ -247,6 +237,27 @@ class Assembler:
                 self._ages = deque(item for item in self._ages if item[1].state == "open")
             self._ages.append((now_ns + settings.max_age_ns, entry))
         return entry
+
+    def _full(self, more: int) -> Refusal | None:
+        """The bound that so much more would break: a trace, a span and a byte each."""
+        settings = self.settings
+        if settings.max_traces is not None and self.open_traces + more > settings.max_traces:
+            return "traces"
+        if settings.max_spans is not None and self._spans + more > settings.max_spans:
+            return "spans"
+        return "bytes" if settings.max_bytes is not None and self._bytes + more > settings.max_bytes else None
+
+    def _make_room(self, but: _Entry | None) -> bool:
+        """Let the oldest finished trace go before its late time is over; False if there is none but this."""
+        while self._retained:
+            entry = self._retained[0][1]
+            if entry is but:
+                return False
+            self._retained.popleft()
+            if entry.state == "done":
+                self._release(entry)
+                return True
+        return False
 
     def _within(self, entry: _Entry, record: RawSpan | LogEvent) -> bool:
         """Whether the bounds still hold with this record; if not, its whole trace is refused."""
@@ -257,13 +268,12 @@ class Assembler:
             self._bytes += size
         if settings.max_trace_spans is not None and entry.held > settings.max_trace_spans:
             self._refuse(entry, "spans_per_trace")
-        elif settings.max_spans is not None and self._spans > settings.max_spans:
-            self._refuse(entry, "spans")
-        elif settings.max_bytes is not None and self._bytes > settings.max_bytes:
-            self._refuse(entry, "bytes")
-        else:
-            return True
-        return False
+            return False
+        while (reason := self._full(0)) is not None and self._make_room(entry):
+            pass
+        if reason is not None:
+            self._refuse(entry, reason)
+        return reason is None
 
     def _ends(self, span: RawSpan) -> bool:
         if span.end_ns <= 0:
@@ -301,29 +311,36 @@ class Assembler:
         yield from self.finished(now_ns)
         for entry in list(self._open.values()):
             self._refuse(entry, "unfinished")
-        for entry in list(self._done.values()):
-            self._release(entry)
-        for line in (self._due, self._ages, self._retained):
-            line.clear()
+        self._empty()
 
-    def refuse(self, key: Key, reason: Refusal) -> None:
-        """Give a trace up as a whole, now and in future, unless it was handed out before."""
+    def refuse(self, key: Key, reason: Refusal, at_ns: int) -> None:
+        """Give up a trace that began before this time, now and in future; if it was handed out, that was the last."""
         entry = self._open.get(key)
+        done = self._done.get(key)
         if entry is not None:
             self._refuse(entry, reason)
-        elif key not in self._done and key not in self._tombstones:
+        elif done is not None:
+            self._release(done)  # with some of its late spans only, it would be torn
+        elif key not in self._tombstones and self._refusals.of(key) is None:
             self._count(self.stats.refused_traces, reason)
-            self._bury(key, reason)
+            self._refusals.add(key, reason, at_ns)
+
+    def doubt(self, until_ns: int) -> None:
+        """Traces lost spans that nobody can name, all of which began before this time."""
+        self._refusals.doubt(until_ns)
 
     def drain(self, now_ns: int) -> list[Finished]:
         """Every trace that is still open or dirty: at the end of an input, or at shutdown."""
         out = [self._finish(entry, "end of input", now_ns) for entry in list(self._open.values())]
         out.extend(self._again())
+        self._empty()
+        return out
+
+    def _empty(self) -> None:
         for entry in list(self._done.values()):
             self._release(entry)
         for line in (self._due, self._ages, self._retained):
             line.clear()
-        return out
 
     def _finish(self, entry: _Entry, reason: str, now_ns: int) -> Finished:
         del self._open[entry.key]
@@ -347,18 +364,24 @@ class Assembler:
             events=entry.events,
             unit=self.settings.unit,
             disagreeing=entry.disagreeing,
+            pause=self.pause,
         )
         trace.revision = entry.revision
         return Finished(trace=trace, revision=entry.revision, reason=reason)
 
     def _release(self, entry: _Entry) -> None:
         self.stats.released += self._drop(entry)
-        self._bury(entry.key, "late")
+        self._tombstones[entry.key] = None
+        while len(self._tombstones) > self.settings.max_tombstones:
+            forgotten, _ = self._tombstones.popitem(last=False)
+            self.late_traces.pop(forgotten, None)
 
     def _refuse(self, entry: _Entry, reason: Refusal) -> None:
+        records = (*list(entry.spans.values())[:1], *entry.events[:1])
+        at_ns = time_of(records[0]) if records else 0
         self._count(self.stats.refused, reason, self._drop(entry))
         self._count(self.stats.refused_traces, reason)
-        self._bury(entry.key, reason)
+        self._refusals.add(entry.key, reason, at_ns)
 
     def _drop(self, entry: _Entry) -> int:
         """Give up what is held of a trace; how many records that was."""
@@ -371,30 +394,6 @@ class Assembler:
         entry.spans, entry.events, entry.seen_events = {}, [], set()
         return held
 
-    def _bury(self, key: Key, reason: str) -> None:
-        self._tombstones[key] = reason
-        while len(self._tombstones) > self.settings.max_tombstones:
-            forgotten, _ = self._tombstones.popitem(last=False)
-            self.late_traces.pop(forgotten, None)
-
     @staticmethod
     def _count(table: dict[str, int], reason: str, by: int = 1) -> None:
         table[reason] = table.get(reason, 0) + by
-
-
-def size_of(record: RawSpan | LogEvent) -> int:
-    """About how many bytes a record holds: its text, and a constant for the rest."""
-    if isinstance(record, LogEvent):
-        return 200 + _size(record.event.attributes) + (len(str(record.event.body)) if record.event.body else 0)
-    return 400 + len(record.name) + _size(record.attributes) + sum(_size(event.attributes) for event in record.events)
-
-
-def _size(attributes: Mapping[str, object]) -> int:
-    total = 0
-    for key, value in attributes.items():
-        total += len(key) + 16
-        if isinstance(value, str | bytes):
-            total += len(value)
-        elif isinstance(value, list | tuple | dict):
-            total += len(shown(cast("object", value)))
-    return total

@@ -36,7 +36,8 @@ class Stats:
     late: int
     """Came after their trace was let go."""
     refused: dict[str, int] = field(default_factory=dict[str, int])
-    """By reason: `queue` and `failures` at the hooks; `traces`, `spans`, `spans_per_trace`, `bytes`, `unfinished`."""
+    """By reason: `queue` and `failures` at the hooks; `traces`, `spans`, `spans_per_trace`, `bytes`, `unfinished`, and
+    `doubtful`: the trace began before others lost spans which are no longer known by name, so it may be one of them."""
     refused_traces: dict[str, int] = field(default_factory=dict[str, int])
     finished: int = 0
     """Traces."""
@@ -46,7 +47,8 @@ class Stats:
     """Runs, each revision counted."""
     unscored: dict[str, int] = field(default_factory=dict[str, int])
     """Runs that were not scored, or not by every evaluator, by reason: `rate`, `per_minute`, `per_day` (sampling),
-    `broken`, `time_share` (evaluators that are not ours), `isolated_...` (evaluators in a helper process)."""
+    `broken`, `time_share` (evaluators that are not ours), `isolated_...` (evaluators in a helper process), `judge`,
+    `in_evaluate`, `scored_in_evaluate`, `experiment` (evaluations)."""
     sink_failures: dict[str, int] = field(default_factory=dict[str, int])
     undelivered: int = 0
     """Results that an `async for` over `results()` was too slow for."""

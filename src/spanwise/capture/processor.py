@@ -44,7 +44,6 @@ class SpanCapture(SpanProcessor):
         self._intake = intake
         self._items = intake.items
         self._append = intake.items.append
-        self._capacity = intake.capacity
         self._notify = notify
         self._stamp = stamp
         self._flush = flush
@@ -56,7 +55,7 @@ class SpanCapture(SpanProcessor):
         try:
             self._stamp(span, parent_context)
         except Exception:  # noqa: BLE001  (the app must not see it)
-            self._failed()
+            _tell(self._intake)
 
     def on_end(self, span: ReadableSpan) -> None:
         """Keep references to what the span recorded; not to its links, of which the SDK would make a copy."""
@@ -67,33 +66,41 @@ class SpanCapture(SpanProcessor):
             context, parent = parts[0], parts[1]
             if context is None:
                 return
-            if len(self._items) >= self._capacity:
-                self._intake.refuse(context.trace_id)
+            if len(self._items) >= self._intake.mark and not self._intake.admits(context.trace_id, span):
                 return
             self._append(cast("SpanParts", parts))
             if parent is None or parent.is_remote:
                 self._notify()
         except Exception:  # noqa: BLE001  (the app must not see it)
-            self._failed()
-
-    def _failed(self) -> None:
-        if self._intake.fail():
-            _log.warning("a span could not be captured; further ones are counted, not logged", exc_info=True)
+            _fail(self._intake, span.context)
 
     def shutdown(self) -> None:
         """Score what is finished, within a deadline."""
         try:
             self._close()
         except Exception:  # noqa: BLE001  (the app must not see it)
-            self._failed()
+            _tell(self._intake)
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Score what is finished; False if the time does not suffice."""
         try:
             return self._flush(timeout_millis / 1000)
         except Exception:  # noqa: BLE001  (the app must not see it)
-            self._failed()
+            _tell(self._intake)
             return False
+
+
+def _fail(intake: Intake, of: object) -> None:
+    """Count a record that could not be taken; its trace, where it names one, is torn."""
+    trace_id = getattr(of, "trace_id", None)
+    intake.fail(trace_id if isinstance(trace_id, int) else 0)
+    _tell(intake)
+
+
+def _tell(intake: Intake) -> None:
+    if not intake.told:
+        intake.told = True
+        _log.warning("a hook of spanwise failed; further failures are counted, not logged", exc_info=True)
 
 
 class LogCapture(LogRecordProcessor):
@@ -115,8 +122,7 @@ class LogCapture(LogRecordProcessor):
             if name is None and "event.name" not in attributes:
                 return  # an ordinary log line
             intake = self._intake
-            if len(intake.items) >= intake.capacity:
-                intake.refuse(trace_id)
+            if len(intake.items) >= intake.mark and not intake.admits(trace_id, (attributes, record.body)):
                 return
             intake.items.append(
                 (
@@ -131,8 +137,7 @@ class LogCapture(LogRecordProcessor):
                 )
             )
         except Exception:  # noqa: BLE001  (the app must not see it)
-            if self._intake.fail():
-                _log.warning("a log event could not be captured; further ones are counted, not logged", exc_info=True)
+            _fail(self._intake, getattr(log_record, "log_record", None))
 
     def emit(self, log_data: ReadWriteLogRecord) -> None:
         """What SDKs before 1.36 call."""

@@ -1,8 +1,9 @@
 """The thread that scores: it takes what was captured, in small pieces, and lets the app run between them.
 
 A thread that computes in Python for long makes every other thread wait for the interpreter's lock. So the worker gives
-it up after each `SLICE_NS` of work, by sleeping for no time. It starts with the first local root that ends, and starts
-anew in a forked child, whose parent keeps what was captured before the fork.
+it up after each `SLICE_NS` of work, by sleeping: whoever waits for the lock needs some time to wake and take it, and
+one who merely lets it go has it again before. It starts with the first local root that ends, and starts anew in a
+forked child, whose parent keeps what was captured before the fork.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ import threading
 import time
 from collections.abc import Callable
 
-from spanwise.capture.intake import Intake
+from spanwise.capture.intake import Captured, Intake
 from spanwise.capture.records import Records
 from spanwise.pipeline import Pipeline
 
-SLICE_NS = 200_000
+SLICE_NS = 100_000
+_SLEEP_S = 1e-6
+"""The shortest sleep that is one: about 60 us. None at all is no sleep in some versions of Python."""
 _IDLE_S = 0.5
 _PIECE = 32
+_QUEUED = 4
+"""The share of the bound on bytes that the queue may take beside it: one in so many."""
 _log = logging.getLogger("spanwise")
 
 
@@ -29,9 +34,9 @@ class Breath:
         self._since = time.perf_counter_ns()
 
     def __call__(self) -> None:
-        """Sleep for no time if a slice is over."""
+        """Sleep for a moment if a slice is over."""
         if time.perf_counter_ns() - self._since > SLICE_NS:
-            time.sleep(0)
+            time.sleep(_SLEEP_S)
             self._since = time.perf_counter_ns()
 
 
@@ -43,6 +48,9 @@ class Worker:
         self._make = make
         self._breath = Breath()
         self.pipeline = make(self._breath)
+        most = self.pipeline.assembler.settings.max_bytes
+        intake.max_bytes = None if most is None else most // _QUEUED
+        intake.on_pressure = self.notify
         self.taken = 0
         self.own = 0
         """Spans that Spanwise itself emitted."""
@@ -55,11 +63,18 @@ class Worker:
 
     def start(self) -> None:
         """Start the thread, unless it runs."""
-        if self._thread is None and not self._closing:
-            with self._starting:
-                if self._thread is None:
-                    self._thread = threading.Thread(target=self._run, name="spanwise", daemon=True)
-                    self._thread.start()
+        # Not to wait for the lock: whoever has it starts the thread, and it may be this thread, interrupted.
+        if self._thread is not None or self._closing or not self._starting.acquire(blocking=False):
+            return
+        try:
+            if self._thread is None:
+                thread = threading.Thread(target=self._run, name="spanwise", daemon=True)
+                thread.start()
+                self._thread = thread
+        except RuntimeError:  # the interpreter is ending, or there are too many: what waits is scored at the end
+            _log.warning("the thread that scores could not be started", exc_info=True)
+        finally:
+            self._starting.release()
 
     def notify(self) -> None:
         """There is something to score: wake the thread, or start it."""
@@ -81,7 +96,7 @@ class Worker:
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until what was captured by now is scored, if it is finished; False if the time did not suffice."""
-        if self._thread is None and not self.intake.items:
+        if self._closed.is_set() or (self._thread is None and not self.intake.items):
             return True
         self.start()
         done = threading.Event()
@@ -104,17 +119,17 @@ class Worker:
             self._turn()
             self.pipeline.close(time.monotonic_ns())
         finally:
+            self.intake.end()
             self._closed.set()
 
     def _run(self) -> None:
         wake = self.intake.wake
         while True:
             wake.wait(_IDLE_S)
-            wake.clear()
             closing, flushes = self._closing, self._flushes[:]
             try:
                 self._end() if closing else self._turn()
-            except Exception:  # noqa: BLE001  (the thread must live: whatever this is, the next turn may do)
+            except BaseException:  # noqa: BLE001  (the thread must live: an evaluator may even ask Python to end)
                 _log.exception("the worker met an error")
             for done in flushes:
                 done.set()
@@ -126,7 +141,12 @@ class Worker:
         items, pipeline, breath = self.intake.items, self.pipeline, self._breath
         now_ns = time.monotonic_ns()
         for number in range(1, len(items) + 1):
-            record = self._records.of(items.popleft())
+            captured = items.popleft()
+            try:
+                record = self._records.of(captured)
+            except Exception:  # noqa: BLE001  (somebody's attributes; the other records have to be taken all the same)
+                self._unreadable(captured)
+                continue
             self.taken += 1
             if record is None:
                 self.own += 1
@@ -135,6 +155,20 @@ class Worker:
             if number % _PIECE == 0:
                 breath()
                 now_ns = time.monotonic_ns()
-        for trace_id in self.intake.take_torn():
-            pipeline.assembler.refuse(trace_id, "queue")
+        self._refuse_torn()
         pipeline.work(time.monotonic_ns())
+
+    def _refuse_torn(self) -> None:
+        torn, until_ns = self.intake.taken()
+        assembler, now_ns = self.pipeline.assembler, time.time_ns() if torn else 0
+        for trace_id in torn:
+            assembler.refuse(trace_id, "queue", now_ns)
+        if until_ns >= 0:
+            assembler.doubt(until_ns)
+
+    def _unreadable(self, captured: Captured) -> None:
+        first = captured[0]
+        self.intake.fail(first if isinstance(first, int) else first.trace_id)
+        if not self.intake.told:
+            self.intake.told = True
+            _log.warning("a span could not be read; further ones are counted, not logged", exc_info=True)
