@@ -1,11 +1,16 @@
-"""The one place that looks behind the SDK's public interface; each function says what it does if nothing is there."""
+"""The one place that looks behind public interfaces; each function says what it does if nothing is there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import cast
 
 from opentelemetry.sdk.trace import Tracer, TracerProvider
+
+_log = logging.getLogger("spanwise")
 
 
 def made_tracers(provider: TracerProvider) -> list[Tracer] | None:
@@ -15,3 +20,46 @@ def made_tracers(provider: TracerProvider) -> list[Tracer] | None:
         return None
     found = list(cast("Mapping[object, object]", kept).values())
     return [tracer for tracer in found if isinstance(tracer, Tracer)]
+
+
+def follow(wrapper: object, moved: Callable[[], None]) -> Callable[[], None] | None:
+    """Call a function each time that a wrapper around a provider, such as Logfire's, is given another one inside.
+
+    `logfire.configure` shuts the provider inside down, with all its processors, and sets a new one.
+
+    Returns:
+        What ends that; None for a provider that cannot be given another one.
+    """
+    original: object = getattr(wrapper, "set_provider", None)
+    held: object = getattr(wrapper, "__dict__", None)
+    if not callable(original) or not isinstance(held, dict) or "provider" not in held:
+        return None
+
+    def set_provider(*args: object, **kwargs: object) -> object:
+        result = original(*args, **kwargs)
+        try:
+            moved()
+        except Exception:  # noqa: BLE001  (the app configures its tracing, and must not see this)
+            _log.warning("spanwise: could not go along with the app's new provider", exc_info=True)
+        return result
+
+    own = cast("dict[str, object]", held)
+    own["set_provider"] = set_provider
+
+    def undo() -> None:
+        if own.get("set_provider") is set_provider:
+            del own["set_provider"]
+
+    return undo
+
+
+def in_evaluated_task() -> bool:
+    """Whether pydantic-evals runs a case's task here; False where it does not tell."""
+    for module, name in (
+        ("pydantic_evals._task_run", "CURRENT_TASK_RUN"),
+        ("pydantic_evals.dataset", "_CURRENT_TASK_RUN"),
+    ):
+        variable: object = getattr(sys.modules.get(module), name, None)
+        if isinstance(variable, ContextVar):
+            return cast("ContextVar[object]", variable).get(None) is not None
+    return False

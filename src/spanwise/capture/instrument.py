@@ -22,13 +22,15 @@ from opentelemetry.sdk.trace import TracerProvider
 from spanwise.assembly.assembler import LIVE, AssemblySettings
 from spanwise.capture import unsampled
 from spanwise.capture._mark import is_isolated
+from spanwise.capture.evaluations import InEvaluate
 from spanwise.capture.handle import Handle, Results
 from spanwise.capture.intake import Intake
 from spanwise.capture.processor import LogCapture, SpanCapture
-from spanwise.capture.providers import attach, attach_logs, provider_for
+from spanwise.capture.providers import Attachment, attach_logs, provider_for
 from spanwise.capture.sampling import Gate, Sampling
 from spanwise.capture.settings import Bounds, gate_of, kept_apart, scoring_of, sinks_of
-from spanwise.capture.targets import Prepared, prepare
+from spanwise.capture.targets import Prepared, check, prepare
+from spanwise.capture.web import Identify
 from spanwise.capture.worker import Worker
 from spanwise.model.ports import AnyEvaluator, Sink
 from spanwise.model.result import RunResult
@@ -42,6 +44,9 @@ _running: dict[int, _Running] = {}
 _lock = threading.Lock()
 
 
+def _nothing() -> None: ...
+
+
 class _Running:
     """What is attached to one provider."""
 
@@ -49,6 +54,7 @@ class _Running:
         self.provider = provider
         self.results = Results()
         self._undo: list[Callable[[], None]] = []
+        self._patience_s = CLOSE_S
         held = {**sinks, "results": self.results}
 
         def make(pause: Callable[[], None]) -> Pipeline:
@@ -71,11 +77,12 @@ class _Running:
             stamp=bounds.stamp,
             notify=worker.notify,
             flush=worker.flush,
-            close=self._shut,
+            close=self._provider_ended,
         )
         self.logs = LogCapture(intake)
-        attach(provider, self.capture)
-        self.has_logs = attach_logs(self.logs)
+        self.attachment = Attachment(provider, self.capture)
+        self.keep(self.attachment.undo)
+        self.keep(attach_logs(self.logs) or _nothing)
         if hasattr(os, "register_at_fork"):
             alive = weakref.WeakMethod(worker.after_fork)
             os.register_at_fork(after_in_child=lambda: (again := alive()) and again())
@@ -84,6 +91,15 @@ class _Running:
     def keep(self, undo: Callable[[], None]) -> None:
         """Something to undo at the end."""
         self._undo.append(undo)
+
+    def score_unsampled(self) -> None:
+        """Have every provider that this is attached to record what its sampler drops."""
+
+        def install(provider: TracerProvider) -> None:
+            unsampled.install(provider)
+            self.keep(partial(unsampled.uninstall, provider))
+
+        self.attachment.each(install)
 
     def stop(self) -> None:
         """Take no more spans, and undo what was turned on."""
@@ -98,8 +114,17 @@ class _Running:
                 _log.warning("what was instrumented could not be undone", exc_info=True)
         self._undo.clear()
 
+    def _provider_ended(self) -> None:
+        """The app's provider was shut down: for good, unless it is one that comes back with another inside."""
+        if self.attachment.follows:
+            self.worker.flush(CLOSE_S)
+        else:
+            self._shut()
+
     def _shut(self) -> None:
-        if not self.worker.close(CLOSE_S):
+        # An exit comes here twice, the provider shuts down with it too: the app waits once.
+        patience_s, self._patience_s = self._patience_s, 0.0
+        if not self.worker.close(patience_s) and patience_s:
             _log.warning("not everything was scored within %g s of the end", CLOSE_S)
 
 
@@ -118,6 +143,9 @@ def instrument(
     score_unsampled: bool = False,
     isolate: Literal["process"] | None = None,
     share: float = 0.2,
+    in_evaluate: InEvaluate = "tag",
+    headers: Mapping[str, str] | None = None,
+    identify: Identify | None = None,
     on_first: Literal["log", "silent"] = "log",
 ) -> Handle:
     """Score every agent run of this process from its spans, as soon as it ends.
@@ -137,11 +165,19 @@ def instrument(
         score_unsampled: Score runs that the provider's sampler drops, too: their spans are recorded, not exported.
         isolate: `"process"` runs the evaluators that are not ours in a helper process.
         share: How much of the worker's time the evaluators that are not ours may take, where they are not isolated.
+        in_evaluate: What becomes of a run inside a `Dataset.evaluate` of pydantic-evals: it is scored and bears the tag
+            `pydantic-evals`, or is skipped, or is scored like any other. The runs of judges are never scored.
+        headers: Of a web app: which header of a request gives its `request_id`, `session_id` and `user_id`;
+            `X-Request-ID`, `X-Session-ID` and `X-User-ID` where neither this nor `identify` is given.
+        identify: Of a web app: a function of the ASGI scope, or of the WSGI environment, that gives any of these,
+            `tags` and `metadata`; what it gives counts before what `headers` say.
         on_first: Whether to log in one line what was done.
 
     Raises:
         SpecError: The settings, or what was given here, cannot be used.
     """
+    check(target, headers=headers, identify=identify)
+    gate = gate_of(sampling, in_evaluate)
     scoring, others = kept_apart(scoring_of(evaluators, profile=profile, config=config), isolate=isolate, share=share)
     # In a helper process the app's modules may be imported, and with them this call: nothing is to be scored there.
     provider, origin = (None, "this is a helper process") if is_isolated() else provider_for(target)
@@ -149,19 +185,18 @@ def instrument(
         _log.warning("spanwise: nothing is scored: %s", origin)
         provider = TracerProvider(shutdown_on_exit=False)
     with _lock:
-        running = _running.get(id(provider))
+        running = next((one for one in _running.values() if one.attachment.reaches(provider)), None)
         is_new = running is None
         if running is None:
             running = _running[id(provider)] = _Running(
                 provider,
                 scoring,
                 sinks_of(sinks, console=console, store=store),
-                Bounds(assembly=bounds, queue=queue, gate=gate_of(sampling), others=others),
+                Bounds(assembly=bounds, queue=queue, gate=gate, others=others),
             )
     if score_unsampled:  # before frameworks ask for their tracers
-        unsampled.install(provider)
-        running.keep(partial(unsampled.uninstall, provider))
-    prepared = prepare(target, provider)
+        running.score_unsampled()
+    prepared = prepare(target, provider, headers=headers, identify=identify)
     running.keep(prepared.undo)
     if on_first == "log":
         _tell(origin, prepared, is_new=is_new)

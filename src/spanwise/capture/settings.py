@@ -13,7 +13,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span
 
 from spanwise.assembly.assembler import LIVE, AssemblySettings
-from spanwise.capture.context import ContextStamp
+from spanwise.capture.evaluations import EvaluateGate, InEvaluate, stamping
 from spanwise.capture.isolation import Helper, TimeShare
 from spanwise.capture.sampling import Admission, Gate, Sampling
 from spanwise.config import load
@@ -37,21 +37,30 @@ class Bounds:
 
     assembly: AssemblySettings = LIVE
     queue: int = 50_000
-    gate: Gate | None = None
+    gate: EvaluateGate = field(default_factory=EvaluateGate)
     others: Others | None = None
-    stamp: Callable[[Span, Context | None], None] = field(default_factory=lambda: ContextStamp().stamp)
+    stamp: Callable[[Span, Context | None], None] = field(default_factory=stamping)
 
     def counts(self) -> dict[str, int]:
         """Why runs were not scored, or not by all: what sampling, and evaluators that run elsewhere, have counted."""
         helper = self.others.isolated if self.others is not None else None
         return {
-            **(self.gate.admission.counts if self.gate is not None else {}),
+            **self.gate.counts,
             **(helper.counts if isinstance(helper, Helper) else {}),
         }
 
 
-def gate_of(sampling: Sampling | Gate | None) -> Gate | None:
-    """What decides which runs are scored. Pipelines live by a clock that only grows; days are counted by the other."""
+def gate_of(sampling: Sampling | Gate | None, in_evaluate: InEvaluate = "tag") -> EvaluateGate:
+    """What decides which runs are scored.
+
+    Raises:
+        SpecError: There is no such policy for runs inside evaluations.
+    """
+    return EvaluateGate(in_evaluate, _sampled(sampling))
+
+
+def _sampled(sampling: Sampling | Gate | None) -> Gate | None:
+    """What decides by rates and caps. Pipelines live by a clock that only grows; days are counted by the other."""
     if sampling is None or isinstance(sampling, Gate):
         return sampling
     return Gate(Admission(sampling), wall_offset_ns=time.time_ns() - time.monotonic_ns())

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextvars import Context, copy_context
 from typing import Protocol, TypeAlias, cast
 
 from spanwise.capture.context import Scope, context
 from spanwise.capture.replaced import Replaced, Switch
+from spanwise.errors import SpecError
 
 Request: TypeAlias = MutableMapping[str, object]
 """An ASGI scope, or a WSGI environment."""
@@ -23,6 +25,7 @@ Asgi: TypeAlias = Callable[[Request, object, object], Awaitable[None]]
 Wsgi: TypeAlias = Callable[[Request, object], Iterable[bytes]]
 
 HEADERS: Mapping[str, str] = {"request_id": "X-Request-ID", "session_id": "X-Session-ID", "user_id": "X-User-ID"}
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _log = logging.getLogger("spanwise")
 
 
@@ -38,9 +41,10 @@ class _Starlette(Protocol):
 class _Identity:
     """Enters what is known of a request; what fails is said once and leaves the request without."""
 
-    __slots__ = ("_identify", "_propagate", "_told")
+    __slots__ = ("_headers", "_identify", "_propagate", "_told")
 
-    def __init__(self, identify: Identify, *, propagate: bool) -> None:
+    def __init__(self, headers: Identify, identify: Identify | None, *, propagate: bool) -> None:
+        self._headers = headers
         self._identify = identify
         self._propagate = propagate
         self._told = False
@@ -48,7 +52,10 @@ class _Identity:
     def enter(self, request: Request) -> Scope | None:
         """The entered context of a request; None where nothing is known of it."""
         try:
-            known = {name: value for name, value in self._identify(request).items() if value}
+            told = self._headers(request)
+            if self._identify is not None:
+                told = {**told, **self._identify(request)}
+            known = {name: value for name, value in told.items() if value}
             if not known:
                 return None
             return context(**known, propagate=self._propagate).__enter__()  # pyright: ignore[reportArgumentType]  # it takes anything
@@ -132,8 +139,29 @@ def is_app(target: object) -> bool:
     return _is_starlette(target) or _attribute(target) is not None or _kind(target) is not None
 
 
+def check(*, headers: Mapping[str, str] | None = None, identify: Identify | None = None) -> None:
+    """Requests can be identified by what was given.
+
+    Raises:
+        SpecError: They cannot.
+    """
+    for field, name in (headers or {}).items():
+        if field not in HEADERS:
+            raise SpecError(f"headers: read {field!r}, expected {', '.join(HEADERS)}; for more there is `identify`")
+        if not (isinstance(cast("object", name), str) and _HEADER.fullmatch(name)):
+            raise SpecError(f"headers: {field}: read {name!r}, expected the name of a header")
+    if identify is not None and not callable(cast("object", identify)):
+        raise SpecError(f"identify: read {identify!r}, expected a function of a request")
+    if any(map(inspect.iscoroutinefunction, (identify, inspect.getattr_static(type(identify), "__call__", None)))):
+        raise SpecError(f"identify: read {identify!r}, an async function, expected a plain one")
+
+
 def wrap(
-    app: object, *, headers: Mapping[str, str] = HEADERS, identify: Identify | None = None, propagate: bool = False
+    app: object,
+    *,
+    headers: Mapping[str, str] | None = None,
+    identify: Identify | None = None,
+    propagate: bool = False,
 ) -> Replaced[object]:
     """An app whose requests open `spanwise.context`: the same object where it can be changed in place.
 
@@ -141,17 +169,22 @@ def wrap(
 
     Args:
         app: The ASGI or WSGI app.
-        headers: Which header says what. Anybody can send them: where that matters, use `identify`.
-        identify: Gives what is known of a request instead, from the ASGI scope or the WSGI environment.
+        headers: Which header says what; `HEADERS` where neither this nor `identify` is given. Anybody can send them:
+            where that matters, use `identify`.
+        identify: Gives what is known of a request, from the ASGI scope or the WSGI environment. What it names counts,
+            were it nothing; headers, if they are given too, say the rest.
         propagate: Send the ids along, as baggage, to whomever the app calls.
 
     Raises:
         TypeError: It is no app.
+        SpecError: Requests cannot be identified so.
     """
+    check(headers=headers, identify=identify)
+    if headers is None:
+        headers = {} if identify else HEADERS
     switch = Switch()
     if _is_starlette(app):
-        identity = _Identity(identify or _asgi_headers(headers), propagate=propagate)
-        return _in_starlette(app, identity, switch)
+        return _in_starlette(app, _Identity(_asgi_headers(headers), identify, propagate=propagate), switch)
     attribute = _attribute(app)
     kind = "asgi" if attribute == "asgi_app" else "wsgi" if attribute else _kind(app)
     if kind is None:
@@ -159,10 +192,10 @@ def wrap(
     inner: object = getattr(app, attribute) if attribute else app
     outer: object
     if kind == "asgi":
-        identity = _Identity(identify or _asgi_headers(headers), propagate=propagate)
+        identity = _Identity(_asgi_headers(headers), identify, propagate=propagate)
         outer = _AsgiContext(cast("Asgi", inner), identity=identity, switch=switch)
     else:
-        identity = _Identity(identify or _wsgi_headers(headers), propagate=propagate)
+        identity = _Identity(_wsgi_headers(headers), identify, propagate=propagate)
         outer = _WsgiContext(cast("Wsgi", inner), identity=identity, switch=switch)
     did = f"{type(app).__name__}: requests carry their ids"
     if attribute is None:
@@ -194,11 +227,11 @@ def _in_starlette(app: object, identity: _Identity, switch: Switch) -> Replaced[
 
 
 def _asgi_headers(headers: Mapping[str, str]) -> Identify:
-    wanted = {name.lower().encode("latin-1"): field for field, name in headers.items()}
+    wanted = {field: name.lower().encode("latin-1") for field, name in headers.items()}
 
     def identify(scope: Request) -> Mapping[str, object]:
-        sent = cast("Iterable[tuple[bytes, bytes]]", scope.get("headers", ()))
-        return {wanted[name]: value.decode("latin-1").strip() for name, value in sent if name in wanted}
+        sent = dict(cast("Iterable[tuple[bytes, bytes]]", scope.get("headers", ())))
+        return {field: sent[name].decode("latin-1").strip() for field, name in wanted.items() if name in sent}
 
     return identify
 
