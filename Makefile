@@ -13,7 +13,7 @@ export WORKERS ARGS
 PYTEST := $(BIN)/python -m pytest
 COG_FILES := README.md $(wildcard docs/*.md docs/*/*.md)
 
-.PHONY: help setup demo test lint fix snap bench fuzz docs coverage wheel lowest e2e check nightly nightly-list record lock clean
+.PHONY: help setup demo test lint fix snap bench instructions fuzz docs coverage wheel lowest e2e check nightly nightly-list record lock clean
 
 help: ## list the verbs
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /make \1\t/' | expand -t 16
@@ -44,6 +44,10 @@ snap: setup ## accept new snapshots and show what changed
 
 bench: setup ## measure speed and memory, as ratios within one run
 	@$(BIN)/python -m bench $(ARGS)
+
+instructions: setup ## count the instructions of capture and scoring, against the kept counts (ARGS=--record keeps new ones)
+	@scripts/valgrind
+	@$(BIN)/python -m bench.instructions $(ARGS)
 
 fuzz: setup ## run the property tests long (FUZZ_EXAMPLES=5000 each)
 	@HYPOTHESIS_PROFILE=fuzz $(PYTEST) -n $(WORKERS) -m hypothesis --timeout 3600 $(ARGS)
@@ -83,8 +87,9 @@ nightly-newest: ## the tests with the newest versions there are, unpinned
 nightly-fuzz: setup ## the property tests, 20000 examples each
 	@FUZZ_EXAMPLES=20000 $(MAKE) fuzz
 
-nightly-leaks: setup ## memory after many rounds over the corpus
+nightly-leaks: setup ## memory after many rounds over the corpus, and after a million traces of a live app
 	@$(BIN)/python scripts/leaks.py
+	@$(BIN)/python scripts/leaks_live.py
 
 nightly-peers: setup ## the benchmark with all its rounds, against the peers
 	@$(BIN)/python -m bench --full

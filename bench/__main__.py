@@ -15,11 +15,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import imports, instructions, m1_live, m4_build, m4_shapes, m5_tools, m6_offline, memory
+from bench import (
+    imports,
+    instructions,
+    m1_live,
+    m3_wakeups,
+    m4_build,
+    m4_shapes,
+    m5_tools,
+    m6_offline,
+    m9_held,
+    m10_overload,
+    memory,
+)
 from bench.timing import Figure, NotIdenticalError, Plan, say
 
 PARTS: dict[str, Callable[[Plan], None]] = {
     "live": m1_live.measure,
+    "wakeups": m3_wakeups.measure,
+    "held": m9_held.measure,
+    "overload": m10_overload.measure,
     "build": m4_build.measure,
     "shapes": m4_shapes.measure,
     "tools": m5_tools.measure,
@@ -35,9 +50,6 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="three times the rounds, and the count of instructions")
     parser.add_argument(
         "--instructions", action="store_true", help="count instructions with valgrind, and nothing else"
-    )
-    parser.add_argument(
-        "--accept", action="store_true", help="with --instructions: keep the counts as the new ones to compare with"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file, too")
     chosen = parser.parse_args(argv)
@@ -58,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             for name in chosen.parts or PARTS:
                 PARTS[name](plan)
         if chosen.instructions or chosen.full:
-            instructions.measure(plan, accept=chosen.accept)
+            instructions.measure(plan)
     except NotIdenticalError as difference:
         say(f"results differ, so no time means anything: {difference}")
         code = 1
@@ -74,10 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _print(figures: Sequence[Figure]) -> None:
     width = max((len(figure.name) for figure in figures), default=0)
     for figure in figures:
-        target = f"{figure.op} {figure.target:g}" if figure.target is not None else ""
-        row = f"{figure.area:<8}{figure.name:<{width}}  {figure.value:>10.2f} {figure.unit:<9}"
-        row += f"{target:>9}  {figure.verdict:<4}"
-        print(f"{row}  {figure.note}".rstrip())
+        print(figure.row(width))
 
 
 def _machine() -> str:

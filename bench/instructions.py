@@ -1,12 +1,23 @@
 """Instructions per span, counted by valgrind: the same on a busy machine as on an idle one.
 
-The program is run twice, once doing the work `_MORE` times more often; the difference is the work alone, without the
-interpreter's start, imports and making of spans. Counts are kept in instructions.json, for one version of Python: a
-change of more than 3 % is worth a look, and is told as FAIL until the new counts are accepted.
+    python -m bench.instructions [--record]
+
+A program is run once doing little of a kind of work and once doing more; the difference is the work alone, without
+the interpreter's start, imports and warming up. Counted are
+
+- what an app's thread does for a span: making it with a processor that does nothing, and with the hooks of live
+  capture. The hooks' share is the difference; the ratio of both is told beside its target;
+- the tree, the facts and the structural scores of a run of 100 spans.
+
+The counts are compared with those in instructions.json. They depend on how Python was built and on the versions of what
+does the work, so they are kept under the name of these; where there are none to compare with, this is said and
+nothing is held. Exit code 1 when a count is more than 2 % above the kept one.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import json
 import os
 import platform
@@ -14,70 +25,88 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
-from bench import paths
-from bench.dialects import Dialect, spans_of
+from bench import counted
 from bench.timing import Figure, Plan, say
-from bench.workload import Run, Texts
 
 KEPT = Path(__file__).with_name("instructions.json")
-_WAYS = {"tree": paths.tree, "facts": paths.facts}
-_DIALECTS: tuple[Dialect, ...] = ("genai", "openinference")
-_SPANS, _MORE = 500, 4
-_TOLERANCE = 0.03
+TOLERANCE = 0.02
+_TARGET = 1.03
 _COUNTED = re.compile(r"Collected\s*:\s*(\d+)")
+_VERSIONS = ("opentelemetry-sdk", "msgspec")
 
 
-def measure(plan: Plan, *, accept: bool = False) -> None:
-    """Count, compare with the kept counts, or keep the new ones."""
-    if shutil.which("valgrind") is None:
-        say("instructions are not counted: valgrind is not installed")
-        return
-    say("instructions: valgrind counts, a minute or two")
-    jobs: list[tuple[str, str, int]] = [("", "", 0)]
-    jobs += [(dialect, way, _MORE) for dialect in _DIALECTS for way in _WAYS]
+def counts_of() -> dict[str, float]:
+    """Instructions per span of each kind of work."""
+    kinds = ("scores", "scored", "capturing", "no-op", "capture")
     with ThreadPoolExecutor(min(os.cpu_count() or 1, 2)) as pool:
-        first, *others = pool.map(lambda job: _counted(*job), jobs)
-    counts = {
-        f"{dialect} {way}": round((found - first) / (_SPANS * _MORE))
-        for (dialect, way, _), found in zip(jobs[1:], others, strict=True)
-    }
-    if accept:
-        KEPT.write_text(json.dumps({"python": _python(), "instructions": counts}, indent=2) + "\n", encoding="utf-8")
-    _tell(plan, counts)
+        totals = dict(zip(kinds, pool.map(_total, kinds), strict=True))
+    spans = counted.TRACES * counted.TRACE_SPANS
+    noop, capture = ((totals[name] - totals["capturing"]) / spans for name in ("no-op", "capture"))
+    scores = (totals["scores"] - totals["scored"]) / (counted.RUNS * counted.RUN_SPANS)
+    return {"no-op": noop, "capture": capture - noop, "scores": scores}
 
 
-def _tell(plan: Plan, counts: dict[str, int]) -> None:
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {"python": "", "instructions": {}}
-    comparable = kept["python"] == _python()
-    if not comparable:
-        say(f"the kept counts are of {kept['python'] or 'no Python'}, this is {_python()}: nothing to compare with")
+def compared(counts: dict[str, float], kept: dict[str, float] | None) -> list[Figure]:
+    """Each count, and its change against the kept one where there is one."""
+    ratio = 1 + counts["capture"] / counts["no-op"]
+    figures = [
+        Figure(area="instr", name="app's thread, capture / no-op", value=ratio, unit="x", op="<=", target=_TARGET)
+    ]
     for name, count in counts.items():
-        before = kept["instructions"].get(name)
-        plan.add(Figure(area="instr", name=f"{name}: instructions per span", value=count, unit=""))
-        if comparable and before:
-            plan.add(
+        figures.append(Figure(area="instr", name=f"{name}: instructions per span", value=count, unit=""))
+        before = None if kept is None else kept.get(name)
+        if before and name != "no-op":
+            change = (count / before - 1) * 100
+            figures.append(
                 Figure(
                     area="instr",
                     name=f"{name}: change against the kept count",
-                    value=abs(count / before - 1) * 100,
+                    value=change,
                     unit="%",
                     op="<=",
-                    target=_TOLERANCE * 100,
-                    note=f"{before} kept, {'more' if count > before else 'not more'} now",
+                    target=TOLERANCE * 100,
+                    note=f"{before:.0f} kept",
                 )
             )
+    return figures
 
 
-def _python() -> str:
-    return f"{platform.python_implementation()} {platform.python_version()} {platform.machine()}"
+def build() -> str:
+    """What the counts depend on, in a name."""
+    how = "\n".join(str(sysconfig.get_config_var(name)) for name in ("CONFIG_ARGS", "CFLAGS", "OPT"))
+    made = hashlib.sha256(f"{how}\n{platform.libc_ver()}".encode()).hexdigest()[:8]
+    python = f"{platform.python_implementation()} {platform.python_version()} {sys.platform} {platform.machine()}"
+    versions = ", ".join(f"{name} {version(name)}" for name in _VERSIONS)
+    return f"{python}, {platform.python_compiler()}, build {made}, {versions}"
 
 
-def _counted(dialect: str, way: str, more: int) -> int:
+def measure(plan: Plan, *, record: bool = False) -> bool:
+    """Count and compare, or keep the counts; whether nothing grew beyond what is tolerated."""
+    if shutil.which("valgrind") is None:
+        say("instructions are not counted and nothing is held: valgrind is not installed")
+        return True
+    say("instructions: valgrind counts")
+    kept: dict[str, dict[str, float]] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
+    name, counts = build(), counts_of()
+    if record:
+        kept[name] = {what: round(count, 1) for what, count in counts.items()}
+        KEPT.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        say(f"instructions: kept for {name}")
+    elif name not in kept:
+        say(f"instructions: NOTHING IS HELD, for no counts are kept for {name}; `make instructions ARGS=--record`")
+    figures = compared(counts, kept.get(name))
+    plan.figures += figures
+    return all(figure.met is not False for figure in figures if figure.unit == "%")
+
+
+def _total(kind: str) -> int:
     """Instructions of one run of this module as a program."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {
@@ -85,16 +114,13 @@ def _counted(dialect: str, way: str, more: int) -> int:
             "PYTHONHASHSEED": "0",
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
-        command = [
-            "valgrind",
-            "--tool=callgrind",
-            f"--callgrind-out-file={folder}/out",
-            sys.executable,
-            "-m",
-            "bench.instructions",
-        ]
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", sys.executable]
         done = subprocess.run(
-            [*command, dialect, way, str(more)], env=environment, capture_output=True, text=True, check=False
+            [*command, "-m", "bench.counted", kind],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     found = _COUNTED.search(done.stderr)
     if done.returncode or found is None:
@@ -102,17 +128,19 @@ def _counted(dialect: str, way: str, more: int) -> int:
     return int(found[1])
 
 
-def _work(argv: Sequence[str]) -> None:
-    """Under valgrind: each way once for each dialect, then one of them `more` times."""
-    dialect, way, more = argv
-    run = Run(_SPANS, seed=1, texts=Texts().scaled(0.2))
-    spans = {name: spans_of(run, dialect=name, number=1) for name in _DIALECTS}
-    for name in _DIALECTS:
-        for each in _WAYS.values():
-            each(spans[name])
-    for _ in range(int(more)):
-        _WAYS[way](spans[dialect])
+def main(argv: Sequence[str] | None = None) -> int:
+    """Count, print, and tell by the exit code whether nothing grew."""
+    parser = argparse.ArgumentParser(prog="python -m bench.instructions", description=__doc__)
+    parser.add_argument("--record", action="store_true", help="keep the counts as the ones to compare with")
+    options = parser.parse_args(argv)
+    plan = Plan()
+    held = measure(plan, record=options.record)
+    for figure in plan.figures:
+        print(figure.row(44))
+    if not held:
+        print(f"bench: a count is more than {TOLERANCE:.0%} above the kept one; if it has to be, --record keeps it")
+    return 0 if held else 1
 
 
 if __name__ == "__main__":
-    _work(sys.argv[1:])
+    sys.exit(main())

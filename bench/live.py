@@ -19,14 +19,12 @@ import random
 import sys
 import threading
 import time
-import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.trace import use_span
 
 from bench.paths import STRUCTURAL
 from spanwise.capture.instrument import instrument
@@ -189,63 +187,6 @@ def measure(rounds: int, *, threads: int) -> dict[str, dict[str, list[int]]]:
     return found
 
 
-def wake_ups(seconds: float, load: Callable[[], Made] | None) -> list[int]:
-    """How late a thread that sleeps for a millisecond wakes, while an app's runs are scored as fast as they come."""
-    stop = threading.Event()
-    late: list[int] = []
-
-    def sleeper() -> None:
-        while not stop.is_set():
-            due = time.perf_counter_ns() + 1_000_000
-            time.sleep(0.001)
-            late.append(time.perf_counter_ns() - due)
-
-    made = load() if load is not None else None
-    if made is not None:
-        drive(made[0], 400)
-    thread = threading.Thread(target=sleeper)
-    thread.start()
-    time.sleep(seconds)
-    stop.set()
-    thread.join()
-    if made is not None:
-        made[1]()
-        made[2]()
-    return sorted(late)
-
-
-def held(spans: int = 10_000) -> dict[str, float]:
-    """Bytes that a span takes while it is held, above its text, and what so many add to a full collection."""
-    provider, flush, close = _ours()
-    drive(provider, 5)
-    flush()
-    tracer = provider.get_tracer("bench")
-    texts = [f"{number} {TEXT}" for number in range(spans)]
-    gc.collect()
-    begun = time.perf_counter_ns()
-    gc.collect()
-    before_ns = time.perf_counter_ns() - begun
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    root = tracer.start_span("invoke_agent helper")
-    with use_span(root, end_on_exit=False):
-        for number, text in enumerate(texts):
-            with tracer.start_as_current_span("execute_tool search") as span:
-                span.set_attributes({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": text})
-                span.set_attributes({f"attribute.{at}": number for at in range(8)})
-    flush()
-    gc.collect()
-    bytes_per_span = (tracemalloc.get_traced_memory()[0] - before) / spans
-    tracemalloc.stop()
-    begun = time.perf_counter_ns()
-    gc.collect()
-    after_ns = time.perf_counter_ns() - begun
-    root.end()
-    flush()
-    close()
-    return {"bytes": bytes_per_span, "gc_ms": (after_ns - before_ns) / 1e6 / (spans / 10_000)}
-
-
 def main() -> None:
     """Print the figures as JSON."""
     logging.disable(logging.CRITICAL)
@@ -254,9 +195,6 @@ def main() -> None:
         found = {
             "one": measure(rounds, threads=1),
             "eight": measure(max(rounds // 3, 3), threads=8),
-            "idle": wake_ups(0.4, None),
-            "busy": wake_ups(0.4, _ours),
-            "held": held(),
         }
     print(json.dumps(found))
 

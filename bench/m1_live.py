@@ -1,12 +1,11 @@
-"""M1, M2, M3, M9: what a live app pays, beside what other processors cost, in an environment of their own."""
+"""M1, M2: what a live app pays, beside what other processors cost, in an environment of their own."""
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from bench.timing import Figure, Plan, ratio, say
@@ -15,15 +14,14 @@ _ROOT = Path(__file__).resolve().parents[1]
 _PEERS = _ROOT / ".build" / "peers"
 _ROUNDS = 15
 _BASE = "no-op"
-_THREAD, _EIGHT, _PROCESS, _WAKE = 1.11, 1.08, 1.20, 1.5
-_BYTES, _GC_MS = 1.05 * 1024, 1.0
+_THREAD, _EIGHT, _PROCESS = 1.11, 1.08, 1.20
 
 
 def measure(plan: Plan) -> None:
-    """Add the cost on the app's thread and of the whole process, how late threads wake, and what a held span takes."""
+    """Add the cost on the app's thread and of the whole process."""
     say("M1: installing the peers, once")
     subprocess.run(["scripts/venv", str(_PEERS), "requirements/peers.txt", "--no-project"], cwd=_ROOT, check=True)
-    say("M1, M2, M3, M9: live capture")
+    say("M1, M2: live capture")
     environment = {**os.environ, "PYTHONPATH": f"{_ROOT / 'src'}{os.pathsep}{_ROOT}"}
     command = [str(_PEERS / "bin" / "python"), "-m", "bench.live", str(plan.rounds(_ROUNDS))]
     done = subprocess.run(command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
@@ -31,10 +29,6 @@ def measure(plan: Plan) -> None:
     plan.figures += _costs(found["one"], "thread", area="M1", what="app's thread", target=_THREAD)
     plan.figures += _costs(found["one"], "process", area="M2", what="whole process", target=_PROCESS)
     plan.figures += _costs(found["eight"], "thread", area="M1", what="eight threads", target=_EIGHT)
-    idle, busy = (_middle(found[name]) for name in ("idle", "busy"))
-    plan.add(_figure("M3", "a thread's wake-up while runs are scored / idle, median", busy / idle, "x", _WAKE))
-    plan.add(_figure("M9", "a span that is held, above its text", found["held"]["bytes"], "B", _BYTES))
-    plan.add(_figure("M9", "full collection, for 10,000 spans held", found["held"]["gc_ms"], "ms", _GC_MS))
 
 
 def _costs(
@@ -50,7 +44,3 @@ def _costs(
 
 def _figure(area: str, name: str, value: float, unit: str, target: float | None) -> Figure:
     return Figure(area=area, name=name, value=value, unit=unit, op="<=" if target is not None else None, target=target)
-
-
-def _middle(late: Sequence[int]) -> float:
-    return statistics.median(late)

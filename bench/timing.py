@@ -57,6 +57,12 @@ class Figure:
         """The word for the table."""
         return {True: "PASS", False: "FAIL", None: ""}[self.met]
 
+    def row(self, width: int) -> str:
+        """The line of the table, where the longest name has this width."""
+        target = f"{self.op} {self.target:g}" if self.target is not None else ""
+        row = f"{self.area:<8}{self.name:<{width}}  {self.value:>10.2f} {self.unit:<9}{target:>9}  {self.verdict:<4}"
+        return f"{row}  {self.note}".rstrip()
+
 
 @dataclass(slots=True, kw_only=True)
 class Plan:
