@@ -25,7 +25,7 @@ _USERS = frozenset({"user", "human"})
 def said(run: Run) -> tuple[Said, ...]:
     """What was said in each model call; where no model call left a span, what the agents' spans record as said."""
     if run.llm_groups:
-        return tuple(_said(group[0], _words(run, group)) for group in run.llm_groups)
+        return tuple(_said(group[0], _words(run, group)) for group in run.trace.paced(run.llm_groups))
     memo = run.trace.memo
     runners = [(span, conventions.output(span.raw, memo, span.dialect)) for span in run.spans if span.kind in RUN_KINDS]
     return tuple(_said(span, _spoken(got)) for span, got in runners if got)

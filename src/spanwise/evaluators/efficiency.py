@@ -63,8 +63,8 @@ class Efficiency:
             name=_NAME,
             value=value * factor,
             reason=_reason(calls, useless, flows, factor),
-            evidence=tuple(_evidence(call, unread) for call in useless),
-            issues=tuple(_issue(call, unread, repeated.keys()) for call in useless),
+            evidence=tuple(_evidence(call, unread) for call in run.trace.paced(useless)),
+            issues=tuple(_issue(call, unread, repeated.keys()) for call in run.trace.paced(useless)),
             recommendations=tuple(dict.fromkeys(_advice(call) for call in useless if id(call) in unread)),
         )
 

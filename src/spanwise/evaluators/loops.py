@@ -86,7 +86,7 @@ def _signatures(run: Run, bare: Collection[str]) -> Sequence[object]:
         return ()
     out: list[object] = []
     last: dict[tuple[str, bytes], tuple[ToolCall, int]] = {}
-    for call, key in zip(calls, keys, strict=True):
+    for call, key in run.trace.paced(zip(calls, keys, strict=True)):
         before = last.get(key)
         version = 0 if before is None or not key[1] else before[1] + _is_news(before[0], call, run)
         last[key] = (call, version)

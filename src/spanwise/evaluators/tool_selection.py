@@ -108,7 +108,7 @@ class ToolSelection:
             reason = f"None of {_count(len(calls), 'tool call')} is of a forbidden tool; nothing else was expected."
             return Score(name=_NAME, value=1.0, reason=reason, issues=_idle(idle, None))
         unknown = [call for call in judged if call.name not in offered]
-        unfit = _unfit(calls, offered) if self.check_arguments else []
+        unfit = _unfit(run.trace.paced(calls), offered) if self.check_arguments else []
         valid = len(judged) - len(unknown) - len(unfit)
         checked = self.check_arguments and any(tool.schema is not None for tool in tools)
         bare = sum(call.arguments_state != "present" for call in calls) if checked else 0
@@ -228,7 +228,7 @@ def _idle(calls: Sequence[ToolCall], offered: Mapping[str, ToolDefinition] | Non
     return tuple(f"The model asked for {name}{again(times)}, which never ran{why}." for name, times in count.items())
 
 
-def _unfit(calls: Sequence[ToolCall], offered: Mapping[str, ToolDefinition]) -> list[tuple[ToolCall, str]]:
+def _unfit(calls: Iterable[ToolCall], offered: Mapping[str, ToolDefinition]) -> list[tuple[ToolCall, str]]:
     """The calls of offered tools whose recorded arguments break the schema, each with how."""
     found: list[tuple[ToolCall, str]] = []
     known: dict[tuple[str, str], str] = {}

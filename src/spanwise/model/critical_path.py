@@ -18,6 +18,7 @@ from spanwise.model.span import LLM_KINDS, RUN_KINDS, Span
 from spanwise.model.trace import Run
 
 _END = attrgetter("raw.end_ns")
+_PACE = 32
 _LAST_SEEN = attrgetter("end_ns")
 
 
@@ -48,7 +49,10 @@ def critical_path(run: Run) -> list[Segment]:
     spans = run.trace.spans
     out: list[Segment] = []
     frames: list[tuple[int, int, Iterator[tuple[int, int]]]] = [(root, begin, iter(children.get(root, ())))]
+    pause = run.trace.pause
     while frames:
+        if pause is not None and not len(out) % _PACE:
+            pause()
         at, floor, ahead = frames[-1]
         for child, end in ahead:
             start = spans[child].raw.start_ns
@@ -81,7 +85,7 @@ def _by_end(run: Run) -> Mapping[int, Sequence[tuple[int, int]]]:
         ordered = sorted(spans, key=_END, reverse=True)
     else:
         ordered = sorted(spans, key=lambda span: known.get(span.index, span.raw.end_ns), reverse=True)
-    for span in ordered:
+    for span in run.trace.paced(ordered):
         index = span.index
         if index == root:
             continue

@@ -47,7 +47,7 @@ def flows_of(run: Run, calls: Collection[ToolCall], *, deaf: Collection[int] = (
     talk = _Talk(run, forms)
     hidden = run.answer is None
     out: list[Flow] = []
-    for step in reversed(_steps(run)):
+    for step in run.trace.paced(reversed(_steps(run))):
         if isinstance(step, Retrieval):
             places.update(dict.fromkeys(forms.of(step.query or ""), step))
             hidden = hidden or step.query is None
@@ -80,7 +80,7 @@ class _Talk:
     def last(self) -> Mapping[str, Said]:
         """For each word the message that ended last of those that have it."""
         out: dict[str, Said] = {}
-        for said in sorted(self._run.said, key=lambda said: said.end_ns):
+        for said in self._run.trace.paced(sorted(self._run.said, key=lambda said: said.end_ns)):
             out.update(dict.fromkeys(self.forms.of(said.text or ""), said))
         return out
 

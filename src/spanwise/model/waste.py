@@ -70,12 +70,12 @@ class Waster:
         self._asker = {}
         by_agent: dict[int, list[LLMCall]] = {}
         by_span: dict[int, LLMCall] = {}
-        for model_call in self._run.llm_calls:
+        for model_call in self._run.trace.paced(self._run.llm_calls):
             by_span[model_call.span] = model_call
             if not model_call.failed:
                 by_agent.setdefault(model_call.agent, []).append(model_call)
         starts = {agent: [one.start_ns for one in calls] for agent, calls in by_agent.items()}
-        for call in self._run.tool_calls:
+        for call in self._run.trace.paced(self._run.tool_calls):
             asker = self._around(call, by_span)
             if asker is None and call.agent in by_agent:
                 asker = _before(call, by_agent[call.agent], starts[call.agent])
