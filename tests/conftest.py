@@ -33,6 +33,13 @@ EXTRA_OF = {
     "yaml": "cli",
     "zstandard": "cli",
     "genai_prices": "cost",
+    "grpc": "dev",
+    "httpx": "langfuse",
+    "langfuse": "dev",
+    "logfire": "logfire",
+    "mlflow": "mlflow",
+    "phoenix": "phoenix",
+    "psycopg": "postgres",
     "pydantic_ai": "dev",
     "pydantic_evals": "pydantic-evals",
 }
