@@ -26,6 +26,7 @@ from bench import (
     m6_offline,
     m9_held,
     m10_overload,
+    m_store,
     memory,
 )
 from bench.timing import Figure, NotIdenticalError, Plan, say
@@ -39,6 +40,7 @@ PARTS: dict[str, Callable[[Plan], None]] = {
     "shapes": m4_shapes.measure,
     "tools": m5_tools.measure,
     "offline": m6_offline.measure,
+    "store": m_store.measure,
     "imports": imports.measure,
     "memory": memory.measure,
 }

@@ -39,14 +39,14 @@ def run(*arguments: str | Path) -> tuple[int, str]:
 
 def listed(*arguments: str | Path) -> list[dict[str, object]]:
     """The objects that are listed."""
-    code, out = run("list", "--format", "json", *arguments)
+    code, out = run("ls", "--format", "json", *arguments)
     assert 0 == code
     return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
 
 def test_list(place: Path) -> None:
     """Runs are listed, the newest first, as a table or one object per line."""
-    code, out = run("list", "--store", place)
+    code, out = run("ls", "--store", place)
     assert (0, True, True) == (code, "helper" in out, "second" in out)
     found = listed("--store", place)
     assert ["second", "first", "helper", "helper", "helper"] == [run["agent"] for run in found]
@@ -72,7 +72,7 @@ def test_list_of_some(place: Path, arguments: tuple[str, ...], sessions: list[st
 
 def test_an_empty_list_is_fine(place: Path) -> None:
     """When no run is what was asked for, a note says so, and the exit code is 0."""
-    done = spanwise("store", "list", "--store", place, "--session", "none")
+    done = spanwise("store", "ls", "--store", place, "--session", "none")
     assert (0, "", f"note: no run in {place} is what was asked for\n") == (done.code, done.out, done.err)
 
 
@@ -118,7 +118,7 @@ def test_prune(place: Path) -> None:
 
 def test_the_variable_names_the_store(place: Path) -> None:
     """Without --store, the verbs read the store that SPANWISE_STORE names."""
-    done = spanwise("store", "list", "--format", "json", SPANWISE_STORE=str(place))
+    done = spanwise("store", "ls", "--format", "json", SPANWISE_STORE=str(place))
     assert (0, 5, "") == (done.code, len(done.out.splitlines()), done.err)
 
 
@@ -135,7 +135,7 @@ def test_the_variable_names_the_store(place: Path) -> None:
 def test_stores_that_cannot_be_used(tmp_path: Path, place: str, words: str) -> None:
     """A store that is not there, or is none, is unusable input, told in one line without a password."""
     (tmp_path / "text.db").write_text("text, " * 1000)
-    done = spanwise("store", "list", "--store", place.format(folder=tmp_path))
+    done = spanwise("store", "ls", "--store", place.format(folder=tmp_path))
     assert (2, "", 1, True, False) == (
         done.code,
         done.out,
@@ -159,7 +159,7 @@ def test_without_sqlalchemy_the_line_that_installs_it_is_told(place: Path, tmp_p
     hidden.mkdir(parents=True)
     (hidden / "__init__.py").write_text("raise ModuleNotFoundError('no', name='sqlalchemy')\n")
     path = os.pathsep.join((str(hidden.parent), os.environ.get("PYTHONPATH", "")))
-    done = spanwise("store", "list", "--store", place, PYTHONPATH=path)
+    done = spanwise("store", "ls", "--store", place, PYTHONPATH=path)
     expected = "error: the store needs sqlalchemy; install it with: pip install 'spanwise[store]'\n"
     assert (2, expected) == (done.code, done.err)
 

@@ -1,13 +1,18 @@
-"""Where the tests of the store keep theirs: a file, and with SPANWISE_TEST_POSTGRES=URL that database as well."""
+"""Where the tests of the store keep theirs: a file, and a database of a Postgres server that is started for them.
+
+SPANWISE_TEST_POSTGRES=URL names a database to use instead; its tables are dropped.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.servers import Postgres
 
 if TYPE_CHECKING:
     from spanwise.store.store import Store
@@ -35,10 +40,20 @@ def emptied(url: str) -> str:
     return url
 
 
-@pytest.fixture(params=["sqlite", *(["postgres"] if POSTGRES else [])])
+@pytest.fixture(scope="session")
+def server(require: Callable[[str], str]) -> Iterator[Postgres]:
+    """A Postgres server for all tests of this process; whoever stops it starts it again."""
+    require("psycopg")
+    with Postgres() as started:
+        yield started
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a store can be made; nothing is there yet."""
-    return str(tmp_path / "kept" / "runs.db") if request.param == "sqlite" else emptied(POSTGRES)
+    if request.param == "sqlite":
+        return str(tmp_path / "kept" / "runs.db")
+    return emptied(POSTGRES or request.getfixturevalue("server").url())
 
 
 @pytest.fixture

@@ -96,11 +96,11 @@ def test_errors_without_a_code_keep_their_first_line() -> None:
 
 
 def test_passing_errors_of_postgres_are_tried_again() -> None:
-    """A deadlock, a serialisation failure and a lock that is not free are no failures yet."""
+    """A deadlock, a serialisation failure and a lock that is not free are no failures yet; lost tables are one."""
     postgres = dialect_of(locate("postgresql://h/d"))
     error = OSError("x")
     kinds = []
-    for state in ("40001", "40P01", "55P03", "42P01"):
+    for state in ("40001", "40P01", "55P03", "42P01", "42703"):
         error.sqlstate = state
         kinds.append(postgres.explain(error)[0])
-    assert ["busy", "busy", "busy", "failed"] == kinds
+    assert ["busy", "busy", "busy", "unusable", "failed"] == kinds

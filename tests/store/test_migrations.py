@@ -6,12 +6,13 @@ import multiprocessing
 import shutil
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, inspect
+from sqlalchemy import JSON, Boolean, Column, Connection, DateTime, Float, Integer, MetaData, select
 
 from spanwise.errors import SinkError
 from spanwise.store._database import Database
@@ -36,21 +37,62 @@ def test_an_empty_place_gets_the_tables_that_the_code_knows(place: str) -> None:
         assert VERSIONS[-1] == store._database.read(version_of)
 
 
-def test_an_older_store_is_brought_up_to_date_with_its_rows(place: str, tmp_path: Path) -> None:
-    """A store of the first version has all tables after opening, and still has its runs."""
+def filled(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
+    """Put two rows into every table as the version that is there has it; all its rows afterwards."""
+    tables = reflected(connection)
+    for table in tables.sorted_tables:
+        for number in (1, 2):
+            connection.execute(table.insert().values({column.name: sample(column, number) for column in table.columns}))
+    return rows_of(connection, tables)
+
+
+def sample(column: Column[object], number: int) -> object:
+    """A value that fits the column; what refers to another row finds it."""
+    known = {"trace_id": f"trace-{number}", "run_id": f"run-{number}", "score_id": f"id-{number}", "id": f"id-{number}"}
+    known["status"] = "scored"
+    kind = column.type
+    if column.name in known:
+        return known[column.name]
+    if isinstance(kind, Boolean):
+        return number == 1
+    if isinstance(kind, DateTime) or column.name.endswith("_at"):
+        return datetime(2026, 11, 18, 12, number, tzinfo=None if "SQLite" in str(type(kind)) else UTC)
+    if isinstance(kind, JSON):
+        return [f"{column.name}-{number}"]
+    return number if isinstance(kind, Integer | Float) else f"{column.name}-{number}"
+
+
+def rows_of(connection: Connection, tables: MetaData) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of these tables, in these columns."""
+    return {
+        table.name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
+        for table in tables.sorted_tables
+    }
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_store_of_each_version_is_brought_up_to_date_with_its_rows(place: str, version: str) -> None:
+    """After opening, a store of any earlier version has the tables that the code knows, and each row that it had."""
     database = Database(locate(place), timeout_s=5)
-    database.write(lambda connection: migrate(connection, to=VERSIONS[0]))
-    assert "findings" not in database.read(lambda connection: inspect(connection).get_table_names())
-    row = (
-        "INSERT INTO runs (trace_id, run_id, query_type, started_ns, cost_estimated, complete, reasons, revision,"
-        " source, trace_runs, size_bytes, created_at) VALUES ('t', 'r', '', 1, false, true, '[]', 1, '', '[\"r\"]', 1,"
-        " '2026-11-18 12:00:00')"
-    )
-    database.write(lambda connection: connection.exec_driver_sql(row).close())
+    database.write(lambda connection: migrate(connection, to=version))
+    assert version == database.read(version_of)
+    before = database.write(filled)
+    assert {2} == {len(rows) for rows in before.values()}
     database.close()
-    with Store.open(place) as store:
+    with Store.open(place, max_age_s=None, max_bytes=None) as store:
         assert [] == store._database.read(differences)
-        assert ["t"] == [run.trace_id for run in store.recent()]
+        after = store._database.read(lambda connection: rows_of(connection, reflected(connection)))
+        assert before == {name: rows for name, rows in after.items() if name in before}
+        assert {"trace-1", "trace-2"} == {run.trace_id for run in store.recent()}
+        store.add([result_of(1)])
+        assert 3 == len(store.recent())
+
+
+def reflected(connection: Connection) -> MetaData:
+    """The tables that are there."""
+    tables = MetaData()
+    tables.reflect(connection, only=lambda name, _: name != VERSION_TABLE)
+    return tables
 
 
 def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -98,17 +140,16 @@ def open_and_add(path: str, number: int) -> None:
         store.add([result_of(number)])
 
 
-def test_many_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
+def test_many_processes_may_open_a_new_store_at_once(place: str) -> None:
     """Six processes that open the same new store make its tables once, and all their runs are kept."""
     context = multiprocessing.get_context("spawn")
-    path = str(tmp_path / "deep" / "runs.db")
-    started = [context.Process(target=open_and_add, args=(path, number)) for number in range(1, 7)]
+    started = [context.Process(target=open_and_add, args=(place, number)) for number in range(1, 7)]
     for process in started:
         process.start()
     for process in started:
         process.join(90)
     assert [0] * 6 == [process.exitcode for process in started]
-    with Store.open(path) as store:
+    with Store.open(place) as store:
         assert 6 == len(content_of(store)["runs"])
 
 

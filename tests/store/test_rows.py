@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from spanwise.catalog import PROFILES, default_evaluators
-from spanwise.model.score import Score
+from spanwise.model.raw import RawEvent
+from spanwise.model.score import Evidence, Score
 from spanwise.offline import score
 from spanwise.report.contract import to_contract
 from spanwise.run import evaluate
-from spanwise.store import _classic, _rows
+from spanwise.store import Store, _classic, _rows
 from spanwise.store._rows import Shape, run_rows, trace_row
+from spanwise.store.failures import RefusedResultsError
 from tests.making import agent, chat, tool, trace_of
-from tests.store.keeping import NOW_NS, result_of, results_of
+from tests.store.keeping import NOW_NS, content_of, result_of, results_of
 
 RECORDING = "pydantic-ai__builtin.json"
 
@@ -94,3 +97,47 @@ def test_the_contract_is_kept_without_scores() -> None:
     row = run_rows(result, Shape(now_ns=NOW_NS, document=to_contract), trace_bytes=0).run
     expected = {key: value for key, value in to_contract(result).items() if key not in _rows._OF_SCORES}
     assert json.loads(json.dumps(expected)) == json.loads(str(row["contract"]))
+
+
+def shout(text: str) -> str:
+    """A mask that shows where it was."""
+    return text.replace("sk-12345", "<key>")
+
+
+def test_a_mask_sees_every_text_that_is_kept(place: str) -> None:
+    """With a mask, a secret in a question, an answer, an attribute, an event, a reason or a quote is in no table."""
+    secret = "my key is sk-12345"
+    result = result_of(1, question=secret)
+    for span in result.run.trace.spans:
+        raw = span.raw
+        raw.attributes = {**raw.attributes, "deep": {"list": [secret, 1]}, "pair": (secret, "b")}
+        raw.events = [*raw.events, RawEvent(name="said", time_ns=1, attributes={"text": secret}, body={"of": secret})]
+        raw.status_message = secret
+    told = Score(
+        name="told",
+        value=0.0,
+        reason=secret,
+        evidence=(Evidence(span_id="a", quote=secret),),
+        issues=(secret,),
+        recommendations=(secret,),
+    )
+    result = replace(result, scores=(*result.scores, told))
+    with Store.open(place, mask=shout) as store:
+        store.add([result])
+        kept = repr(content_of(store))
+    assert (0, True) == (kept.count("sk-12345"), kept.count("<key>") >= 9)
+
+
+def test_a_mask_that_fails_lets_nothing_through(store: Store, place: str) -> None:
+    """A result whose masking fails is refused and counted; nothing of it is written, the others are."""
+
+    def broken(text: str) -> str:
+        if "unmaskable" in text:
+            raise ValueError("no mask")
+        return text
+
+    with Store.open(place, mask=broken) as masked:
+        with pytest.raises(RefusedResultsError, match="could not take 1 of 2 results: ValueError: no mask") as caught:
+            masked.add([result_of(1), result_of(2, question="unmaskable")])
+        assert 1 == caught.value.count
+        assert ["1"] == [run.trace_id[-1] for run in masked.recent()]

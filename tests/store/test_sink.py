@@ -52,18 +52,20 @@ def test_nothing_is_opened_before_results_come(tmp_path: Path) -> None:
 
 
 def test_a_store_that_cannot_be_opened_is_tried_again(tmp_path: Path) -> None:
-    """Results that come while the file is unusable fail; once it is gone, the next are kept."""
+    """Results that come while the file is unusable are held, and kept once it is gone; without a spool they fail."""
     path = tmp_path / "runs.db"
     path.write_text("no database, and long enough to be sure of it" * 20)
-    sink = StoreSink.open(path)
-    for number in (1, 2):
-        with pytest.raises(SinkError, match="is no SQLite file"):
-            sink.emit([result_of(number)])
+    strict, sink = StoreSink.open(path, spool=0), StoreSink.open(path)
+    with pytest.raises(SinkError, match="is no SQLite file"):
+        strict.emit([result_of(1)])
+    sink.emit([result_of(2)])
     path.unlink()
-    sink.emit([result_of(3)])
-    sink.close()
+    strict.emit([result_of(3)])
+    assert sink.flush(20)
+    for one in (strict, sink):
+        one.close()
     with Store.open(path) as store:
-        assert 1 == len(store.recent())
+        assert 2 == len(store.recent())
 
 
 def test_a_place_that_is_none_is_refused_at_once() -> None:

@@ -94,12 +94,12 @@ _add(
 _add(
     list_runs,
     "List the runs that were kept.",
-    ("spanwise store list", "the last 20"),
-    ("spanwise store list --label alert --since 1d", "what went wrong today"),
-    ("spanwise store list --score redundancy --below 0.9", "by one score"),
-    ("spanwise store list --session s-17 --format json", "one JSON object per run"),
+    ("spanwise store ls", "the last 20"),
+    ("spanwise store ls --label alert --since 1d", "what went wrong today"),
+    ("spanwise store ls --score redundancy --below 0.9", "by one score"),
+    ("spanwise store ls --session s-17 --format json", "one JSON object per run"),
     group=store,
-    name="list",
+    name="ls",
 )
 _add(
     show,

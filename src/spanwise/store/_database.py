@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from spanwise.errors import SinkError
 from spanwise.store._dialects import WRITE, Kind, dialect_of
-from spanwise.store.failures import BusyStoreError, UnusableStoreError
+from spanwise.store.failures import BusyStoreError, MovedStoreError, UnusableStoreError
 from spanwise.store.location import Location
 
 TRIES = 4
@@ -30,9 +30,10 @@ _inherited: list[object] = []
 class _Held:
     """What belongs to one process: its engine, and who of its threads may write."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, identity: object) -> None:
         self.pid = os.getpid()
         self.engine = engine
+        self.identity = identity
         self.writing = threading.Lock()
 
 
@@ -53,9 +54,13 @@ class Database:
         if not held.writing.acquire(timeout=self._timeout_s):
             raise BusyStoreError(f"the store {self.where} is busy: another thread writes to it")
         try:
-            return self._tried(work, held.engine, writes=True)
+            done = self._tried(work, held.engine, writes=True)
         finally:
             held.writing.release()
+        if self.dialect.identity(self.where) != held.identity:
+            # SQLite goes on writing to a file that has no name any longer.
+            raise MovedStoreError(f"the store {self.where} was moved or deleted while it was open; open it again")
+        return done
 
     def read(self, work: Callable[[Connection], _T]) -> _T:
         """What the work gives, all of it as of one moment."""
@@ -82,7 +87,8 @@ class Database:
             if self._held is held:
                 if held is not None:
                     _inherited.append(held)
-                self._held = _Held(self.dialect.engine(self.where, timeout_s=self._timeout_s / TRIES))
+                engine = self.dialect.engine(self.where, timeout_s=self._timeout_s / TRIES)
+                self._held = _Held(engine, self.dialect.identity(self.where))
             assert self._held is not None
             return self._held
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, cast
 
@@ -17,6 +19,11 @@ from spanwise.store._json import serialize
 from spanwise.store.failures import UnusableStoreError
 from spanwise.store.location import Location
 from spanwise.store.schema import runs
+
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None
 
 WRITE = "spanwise_write"
 """The execution option of a connection that is going to write."""
@@ -34,6 +41,7 @@ class Dialect(Protocol):
     raw_errors: tuple[type[Exception], ...]
 
     def engine(self, where: Location, /, *, timeout_s: float) -> Engine: ...
+    def identity(self, where: Location, /) -> object: ...
     def insert(self, table: Table, /) -> Insert: ...
     def lock_schema(self, connection: Connection, /) -> None: ...
     def used_bytes(self, connection: Connection, /) -> int: ...
@@ -78,6 +86,15 @@ class _Sqlite:
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
         return engine
+
+    def identity(self, where: Location, /) -> object:
+        """Which file is at the place; None where there is none."""
+        assert where.path is not None
+        try:
+            found = where.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def insert(self, table: Table, /) -> Insert:
         """An insert that knows what to do with a row that is there."""
@@ -125,9 +142,28 @@ def _make(path: Path) -> None:
             path.parent.parent.mkdir(parents=True, exist_ok=True)
             path.parent.mkdir(mode=0o700, exist_ok=True)
         if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            with _alone_in(path.parent):
+                if not path.exists():
+                    # The log of a file that was deleted would be taken for that of the new one.
+                    for left in ("-wal", "-shm", "-journal"):
+                        path.with_name(path.name + left).unlink(missing_ok=True)
+                    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise UnusableStoreError(f"the store {path} cannot be made: {error.strerror}") from None
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Generator[None, None, None]:
+    """Let one process at a time make a file in a folder, where the system has locks for that."""
+    if fcntl is None:
+        yield
+        return
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
 
 
 def _prepare(raw: DBAPIConnection, _record: object) -> None:
@@ -159,6 +195,14 @@ class _Postgres:
 
     raw_errors: tuple[type[Exception], ...] = ()
     _PASSING = frozenset({"40001", "40P01", "55P03"})
+    _PATIENCE = (
+        ("keepalives_idle", 30),
+        ("keepalives_interval", 10),
+        ("keepalives_count", 3),
+        ("tcp_user_timeout", 30_000),
+    )
+    """Seconds, tries and milliseconds after which a server that says nothing is given up; the URL may say others."""
+    _NO_TABLE = frozenset({"42P01", "3F000"})
 
     def engine(self, where: Location, /, *, timeout_s: float) -> Engine:
         """An engine on the database."""
@@ -170,14 +214,24 @@ class _Postgres:
                 pool_size=4,
                 pool_timeout=timeout_s,
                 pool_pre_ping=True,
-                connect_args={"connect_timeout": max(round(timeout_s), 1)},
+                connect_args=self._connecting(where.url, timeout_s),
             )
         except ModuleNotFoundError as error:
             raise UnusableStoreError(
-                f"the store {where} needs {error.name}; install it with: pip install 'psycopg[binary]'"
+                f"the store {where} needs {error.name}; install it with: pip install 'spanwise[postgres]'"
             ) from None
         except Exception:  # noqa: BLE001  (what is wrong with a URL is not repeated: it may hold a password)
             raise UnusableStoreError(f"the store {where} has a URL that cannot be understood") from None
+
+    def _connecting(self, url: str, timeout_s: float) -> dict[str, int]:
+        found = {"connect_timeout": max(round(timeout_s), 1)}
+        if url.startswith("postgresql+psycopg"):  # libpq, of whatever version
+            found |= {name: value for name, value in self._PATIENCE if f"{name}=" not in url}
+        return found
+
+    def identity(self, where: Location, /) -> object:
+        """Nothing: a database that was dropped cannot be written to."""
+        del where
 
     def insert(self, table: Table, /) -> Insert:
         """An insert that knows what to do with a row that is there."""
@@ -199,6 +253,8 @@ class _Postgres:
     def explain(self, error: BaseException, /) -> tuple[Kind, str]:
         """What an error means."""
         state = getattr(_original(error), "sqlstate", None)
+        if state in self._NO_TABLE:
+            return "unusable", "has lost its tables; they are made when it is opened"
         passing = state in self._PASSING or (isinstance(error, DBAPIError) and error.connection_invalidated)
         return ("busy" if passing else "failed"), _words(error)
 

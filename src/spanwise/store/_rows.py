@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from spanwise.model.raw import RawEvent
 from spanwise.model.result import RunResult
@@ -30,16 +30,37 @@ _OF_SCORES = frozenset({"scores", "issues", "recommendations"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What rows are made with: the time of writing, how much content is kept, and how a run is spelt as JSON."""
+    """What rows are made with: the time of writing, how much content is kept, how a run is spelt as JSON.
+
+    `mask` is given each text that people, models and tools wrote.
+    """
 
     now_ns: int
     content: Content = "all"
     document: Document | None = None
+    mask: Callable[[str], str] | None = None
 
     @property
     def now(self) -> datetime:
         """The time of writing."""
         return at(self.now_ns)
+
+    def words(self, text: str) -> str:
+        """A text as it is kept."""
+        return clean(text if self.mask is None or not text else self.mask(text))
+
+    def value(self, value: object) -> object:
+        """A value of an attribute as it is kept: every text in it, however deep."""
+        if self.mask is None:
+            return value
+        if isinstance(value, str):
+            return self.mask(value)
+        if isinstance(value, Mapping):
+            items = cast("Mapping[object, object]", value).items()
+            return {key: self.value(item) for key, item in items}
+        if isinstance(value, list | tuple):
+            return [self.value(item) for item in cast("list[object]", value)]
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +92,7 @@ def run_rows(result: RunResult, shape: Shape, *, trace_bytes: int) -> RunRows:
     for position, score in enumerate(result.scores):
         row = _score_row(result, score, position, shape)
         scores.append(row)
-        findings += _finding_rows(str(row["id"]), score, shape.content)
+        findings += _finding_rows(str(row["id"]), score, shape)
     run = _run_row(result, shape)
     words = sum(len(str(row["reason"])) for row in scores) + sum(len(str(row["quote"])) for row in findings)
     held = len(str(run["contract"] or "")) + words + _RUN + _SCORE * len(scores) + _FINDING * len(findings)
@@ -107,7 +128,8 @@ def _contract(result: RunResult, shape: Shape) -> Encoded | None:
     """The run as JSON, without its scores, which have tables of their own."""
     if shape.document is None or shape.content != "all":
         return None
-    return encoded({name: value for name, value in shape.document(result).items() if name not in _OF_SCORES})
+    told = shape.document(replace(result, scores=()))
+    return encoded({name: value for name, value in told.items() if name not in _OF_SCORES})
 
 
 def _score_row(result: RunResult, score: Score, position: int, shape: Shape) -> Row:
@@ -124,7 +146,7 @@ def _score_row(result: RunResult, score: Score, position: int, shape: Shape) -> 
         "unit": clean(score.unit),
         "label": clean(score.label),
         "status": score.status,
-        "reason": clean(_reason(score, shape.content)),
+        "reason": shape.words(_reason(score, shape.content)),
         "evaluator": clean(score.evaluator),
         "version": clean(score.version),
         "config_hash": clean(score.config_hash),
@@ -140,15 +162,15 @@ def _reason(score: Score, content: Content) -> str:
     return score.reason.partition(":")[0] if score.status == "error" else ""
 
 
-def _finding_rows(of: str, score: Score, content: Content) -> list[Row]:
+def _finding_rows(of: str, score: Score, shape: Shape) -> list[Row]:
     told = [("evidence", at, one.span_id, one.quote) for at, one in enumerate(score.evidence)]
-    if content == "none":
+    if shape.content == "none":
         told = [(kind, at, span_id, "") for kind, at, span_id, _ in told]
     else:
         told += [("issue", at, "", text) for at, text in enumerate(score.issues)]
         told += [("recommendation", at, "", text) for at, text in enumerate(score.recommendations)]
     return [
-        {"score_id": of, "kind": kind, "position": position, "span_id": clean(span_id), "quote": clean(quote)}
+        {"score_id": of, "kind": kind, "position": position, "span_id": clean(span_id), "quote": shape.words(quote)}
         for kind, position, span_id, quote in told
     ]
 
@@ -174,13 +196,13 @@ def _classic_row(run: Run, shape: Shape) -> Row:
         value = real(values.get(name))
         row[column] = int(value) if value is not None and column in COUNTS else value
     if shape.content != "none":
-        row["issues"] = _gathered(score.issues for score in result.scores)
-        row["recommendations"] = _gathered(score.recommendations for score in result.scores)
+        row["issues"] = _gathered((score.issues for score in result.scores), shape)
+        row["recommendations"] = _gathered((score.recommendations for score in result.scores), shape)
     return row
 
 
-def _gathered(lists: Iterable[Sequence[str]]) -> Encoded:
-    return encoded(list(dict.fromkeys(line for lines in lists for line in lines)))
+def _gathered(lists: Iterable[Sequence[str]], shape: Shape) -> Encoded:
+    return encoded(list(dict.fromkeys(shape.words(line) for lines in lists for line in lines)))
 
 
 def trace_row(of: Run, shape: Shape) -> Row:
@@ -195,27 +217,27 @@ def trace_row(of: Run, shape: Shape) -> Row:
         "request_id": key_or_none(run.who.request_id),
         "session_id": key_or_none(run.who.session_id),
         "user_id": key_or_none(run.who.user_id),
-        "query": clean(run.query) if everything and run.query is not None else None,
-        "response": clean(run.answer) if everything and run.answer is not None else None,
+        "query": shape.words(run.query) if everything and run.query is not None else None,
+        "response": shape.words(run.answer) if everything and run.answer is not None else None,
         "total_duration_ms": real(run.duration_ms) if run.timed else None,
         "total_tool_calls": len(run.work),
         "total_tokens": whole(sum(used)) if used else None,
         "tools_used": encoded(list(dict.fromkeys(call.name for call in run.work))),
-        "spans": _spans(trace, content=everything),
+        "spans": _spans(trace, shape, content=everything),
         "started_at": moment(run.start_ns) if run.timed else None,
         "ended_at": moment(run.end_ns) if run.timed else None,
         "created_at": shape.now,
     }
 
 
-def _spans(trace: Trace, *, content: bool) -> Encoded:
-    text = encoded([_span(trace, span, content=content) for span in trace.spans])
+def _spans(trace: Trace, shape: Shape, *, content: bool) -> Encoded:
+    text = encoded([_span(trace, span, shape, content=content) for span in trace.spans])
     if content and len(text) > MAX_SPANS_BYTES:
-        return encoded([_span(trace, span, content=False) for span in trace.spans])
+        return encoded([_span(trace, span, shape, content=False) for span in trace.spans])
     return text
 
 
-def _span(trace: Trace, span: Span, *, content: bool) -> Row:
+def _span(trace: Trace, span: Span, shape: Shape, *, content: bool) -> Row:
     raw = span.raw
     row: Row = {
         "span_id": span.span_id,
@@ -228,12 +250,12 @@ def _span(trace: Trace, span: Span, *, content: bool) -> Row:
         "scope": raw.scope.name,
     }
     if content:
-        row["status_message"] = raw.status_message
-        row["attributes"] = dict(raw.attributes)
-        row["events"] = [_event(event) for event in raw.events]
+        row["status_message"] = shape.value(raw.status_message)
+        row["attributes"] = shape.value(dict(raw.attributes))
+        row["events"] = [_event(event, shape) for event in raw.events]
     return row
 
 
-def _event(event: RawEvent) -> Row:
-    row: Row = {"name": event.name, "time_ns": event.time_ns, "attributes": dict(event.attributes)}
-    return row if event.body is None else row | {"body": event.body}
+def _event(event: RawEvent, shape: Shape) -> Row:
+    row: Row = {"name": event.name, "time_ns": event.time_ns, "attributes": shape.value(dict(event.attributes))}
+    return row if event.body is None else row | {"body": shape.value(event.body)}

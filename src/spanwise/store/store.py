@@ -16,7 +16,7 @@ from spanwise.store._pruning import PART, Pruned, Retention, prune_part
 from spanwise.store._reading import Question, read_run, read_runs
 from spanwise.store._rows import Content, Document, Shape
 from spanwise.store._writing import write
-from spanwise.store.failures import UnusableStoreError
+from spanwise.store.failures import RefusedResultsError, UnusableStoreError
 from spanwise.store.kept import KeptRun
 from spanwise.store.location import Location, locate
 from spanwise.store.migrations import bring_up_to_date
@@ -42,12 +42,14 @@ class Store:
         *,
         content: Content,
         document: Document | None,
+        mask: Callable[[str], str] | None = None,
         retention: Retention,
         clock: Callable[[], int],
     ) -> None:
         self._database = database
         self._content: Content = content
         self._document = document
+        self._mask = mask
         self._retention = retention
         self._clock = clock
         self._counting = threading.Lock()
@@ -62,6 +64,7 @@ class Store:
         *,
         content: Content = "all",
         document: Document | None = None,
+        mask: Callable[[str], str] | None = None,
         max_age_s: float | None = Retention().max_age_s,
         max_bytes: int | None = Retention().max_bytes,
         timeout_s: float = TIMEOUT_S,
@@ -77,6 +80,8 @@ class Store:
                 (`evidence`), or nothing (`none`).
             document: How a run is spelt as JSON, to be kept with it where content is: `to_contract` of
                 spanwise.report.contract.
+            mask: What to make of each text that people, models and tools wrote before it is written: of questions,
+                answers, attributes, reasons, quotes. What `document` gives is masked by whoever gives it.
             max_age_s: Runs that were written longer ago are deleted now and then; None keeps them.
             max_bytes: The oldest runs are deleted when all take more room; None keeps them.
             timeout_s: How long others who write are waited for.
@@ -98,7 +103,7 @@ class Store:
             database.close()
             raise
         retention = Retention(max_age_s=max_age_s, max_bytes=max_bytes)
-        return cls(database, content=content, document=document, retention=retention, clock=clock)
+        return cls(database, content=content, document=document, mask=mask, retention=retention, clock=clock)
 
     def __enter__(self) -> Store:
         return self
@@ -119,18 +124,20 @@ class Store:
         A later revision of a run takes the place of an earlier one, whichever comes first.
 
         Raises:
-            SinkError: Nothing was written; or all but those results of which no rows could be made.
+            RefusedResultsError: All were written but those of which no rows could be made.
+            SinkError: Nothing was written.
         """
         if not results:
             return
-        shape = Shape(now_ns=self._clock(), content=self._content, document=self._document)
+        shape = Shape(now_ns=self._clock(), content=self._content, document=self._document, mask=self._mask)
         broken = self._database.write(lambda connection: write(connection, results, self._database.dialect, shape))
         parts = self._due(len(results), shape.now_ns)
         if parts:
             self._prune_some(parts, shape.now_ns)
         if broken.count:
-            raise SinkError(
-                f"the store {self.where} could not take {broken.count} of {len(results)} results: {broken.first}"
+            raise RefusedResultsError(
+                f"the store {self.where} could not take {broken.count} of {len(results)} results: {broken.first}",
+                count=broken.count,
             )
 
     def recent(self, n: int = 20, /) -> list[KeptRun]:
