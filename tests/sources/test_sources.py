@@ -83,7 +83,7 @@ def test_each_file_is_taken_once(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("langfuse://project", "langfuse://project: this is an address, not a file; export the traces to a file first"),
+        ("phoenix://project", "phoenix://project: this is an address, not a file; export the traces to a file first"),
         ("https://example.org/x.json", "this is an address, not a file; export the traces to a file first"),
         ("gone.json", "gone.json: there is no such file or folder"),
         ("*.nothing", "*.nothing: the pattern holds no file of a known format that is not named already"),

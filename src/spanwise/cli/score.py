@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from spanwise.cli.guard import FINE, INTERNAL, UNUSABLE
+from spanwise.cli.guard import FINE, INTERNAL, UNUSABLE, complain
 from spanwise.cli.options import AsTable, NoContent, Paths, TableFormat
 from spanwise.cli.output import Output
 from spanwise.cli.progress import Waiting
 from spanwise.config import Settings, load
 from spanwise.gate.limits import Gate, Limits, Verdict, parse_limits
+from spanwise.model.result import RunResult
 from spanwise.offline.reading import Reading
 from spanwise.report.contract import to_contract
 from spanwise.report.encode import to_line
@@ -75,6 +77,16 @@ def score(
             help="Put together runs that fell apart into several traces, by conversation, links and call ids.",
         ),
     ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since", metavar="AGE", help="Traces of langfuse:// that are no older: 12h, 7d.", show_default=False
+        ),
+    ] = None,
+    write_back: Annotated[
+        bool,
+        typer.Option("--write-back", help="Send the scores to Langfuse, to the traces that they are about."),
+    ] = False,
     no_content: NoContent = False,
     config: Annotated[
         Path | None,
@@ -92,7 +104,7 @@ def score(
         ),
     ] = None,
 ) -> int:
-    """Score the runs in recorded spans, without a model and without a network.
+    """Score the runs in recorded spans, or in a project of Langfuse (langfuse://), without a model.
 
     Up to five runs are shown with a table each, more as a summary: how each score is distributed, which numbers call
     for somebody, and the ten worst runs. JSON is one object per run and line.
@@ -105,6 +117,12 @@ def score(
         on=_label(fail_on),
         allow_not_measurable=allow_not_measurable,
     )
+    back = None
+    if since is not None or write_back:
+        from spanwise.cli._write_back import WriteBack, with_age
+
+        paths = with_age(paths, since)
+        back = WriteBack(paths, complain) if write_back else None
     reading = Reading(
         paths=paths,
         unit=unit.value,
@@ -115,10 +133,21 @@ def score(
         budget_ns=settings.budget_ns,
     )
     with Output(output) as out:
-        return _score(reading, settings, limits, out, as_json=format_ is TableFormat.JSON, content=not no_content)
+        as_json, give = format_ is TableFormat.JSON, back.give if back else None
+        code = _score(reading, settings, limits, out, as_json=as_json, content=not no_content, give=give)
+    return max(code, back.finish() if back else FINE)
 
 
-def _score(reading: Reading, settings: Settings, limits: Limits, out: Output, *, as_json: bool, content: bool) -> int:
+def _score(
+    reading: Reading,
+    settings: Settings,
+    limits: Limits,
+    out: Output,
+    *,
+    as_json: bool,
+    content: bool,
+    give: Callable[[RunResult], None] | None = None,
+) -> int:
     """Score, print, and say what the gate says; the exit code."""
     gate = Gate(limits, reasons=content)
     report = ScoreReport(content=content)
@@ -129,13 +158,15 @@ def _score(reading: Reading, settings: Settings, limits: Limits, out: Output, *,
         reading.on_progress = waiting.tell
         for result in reading.results(settings.evaluators):
             runs += 1
+            if give is not None:
+                give(result)
             gate.add(result)
             broke = broke or any(one.status == "error" for one in result.scores)
             if as_json:
                 out.line(to_line(to_contract(result, content=content)))
             else:
                 report.add(result)
-            if out.broken and not limits:
+            if out.broken and not limits and give is None:
                 return FINE
     for note in reading.remarks():
         waiting.complain(f"note: {note}")

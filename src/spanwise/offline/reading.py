@@ -70,7 +70,7 @@ class Reading:
         """Every trace in the inputs, in the order in which their first records stand there."""
         listed = sources.expand(self.paths, on_error=self._failed, on_skip=self._skipped)
         total = sum(_size(name) for name in listed)
-        streamed = total > self.small_bytes or STDIN in listed
+        streamed = total > self.small_bytes or not all(map(_is_file, listed))
         if self.stitched:
             yield from self._stitched(listed, total)
             return
@@ -159,12 +159,13 @@ class Reading:
     def _again(self, listed: Sequence[str], assembler: Assembler, names: dict[Key, str]) -> Iterator[Trace]:
         """The traces of which records came late, read whole."""
         late = assembler.late_traces
-        if STDIN in listed:
+        once = [name for name in listed if not _is_file(name)]
+        if once:
             self._failed(
                 SourceError(
                     f"{assembler.stats.late} records came long after the rest of their trace and are not in its scores;"
                     " save the input to a file, which can be read twice",
-                    source="standard input",
+                    source="standard input" if once[0] == STDIN else once[0],
                 )
             )
             return
@@ -196,5 +197,10 @@ class Reading:
             yield trace
 
 
+def _is_file(name: str) -> bool:
+    """It can be read twice, and its size is known."""
+    return name != STDIN and not sources.is_remote(name)
+
+
 def _size(name: str) -> int:
-    return 0 if name == STDIN else Path(name).stat().st_size
+    return Path(name).stat().st_size if _is_file(name) else 0

@@ -7,12 +7,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 from spanwise.errors import SourceError
-from spanwise.sources import chat, langfuse_export, otlp_json, otlp_proto, phoenix_export, sdk_console, trail
+from spanwise.sources import (
+    chat,
+    langfuse_api,
+    langfuse_export,
+    otlp_json,
+    otlp_proto,
+    phoenix_export,
+    sdk_console,
+    trail,
+)
 from spanwise.sources._open import DEFAULT_LIMITS, Input, Limits, open_input
 from spanwise.sources._paths import expand_paths
 from spanwise.sources._source import HEAD_BYTES, Intake, Record, Source, Tally
 
-__all__ = ["SOURCES", "Limits", "Source", "Tally", "detect", "expand", "read"]
+__all__ = ["SOURCES", "Limits", "Source", "Tally", "detect", "expand", "is_remote", "read"]
 
 SOURCES: tuple[Source, ...] = (
     trail.SOURCE,
@@ -43,7 +52,7 @@ def read(
     """Every span and log event of a file, of standard input ("-") or of a binary stream, in their order there.
 
     Args:
-        path: What to read.
+        path: What to read; `langfuse://...` stands for traces of a Langfuse project.
         limits: How much of it to take on.
         on_error: Told of each unusable record, which costs only itself. Without it the first one is raised.
         on_progress: Told now and then how many bytes of the file are read.
@@ -56,6 +65,10 @@ def read(
     counts = Tally() if tally is None else tally
     if repairs is not None:
         counts.repairs = repairs
+    if isinstance(path, str) and is_remote(path):
+        intake = Intake(source=path, on_error=on_error or _raise, limits=limits, tally=counts)
+        yield from langfuse_api.read(path, intake=intake, on_progress=on_progress)
+        return
     with open_input(path, limits=limits, on_progress=on_progress) as data:
         source = _source_of(data)
         yield from source.read(
@@ -69,10 +82,11 @@ def expand(
     on_error: Callable[[SourceError], None] | None = None,
     on_skip: Callable[[Sequence[str]], None] | None = None,
 ) -> list[str]:
-    """The files that paths stand for.
+    """The files that paths stand for, after the addresses among them.
 
     Args:
-        paths: Files, standard input ("-"), folders with all below them, and patterns such as `traces/*.json`.
+        paths: Addresses (`langfuse://...`), files, standard input ("-"), folders with all below them, and patterns such
+            as `traces/*.json`.
         on_error: Told of each path that stands for no file. Without it the first one is raised.
         on_skip: Told, once, which files of folders and patterns no source knows. Files that are named are never
         skipped.
@@ -80,12 +94,19 @@ def expand(
     Raises:
         SourceError: A path stands for no file, and there is no `on_error`.
     """
-    return expand_paths(
-        paths,
+    named = list(map(str, paths))
+    remote = list(dict.fromkeys(path for path in named if is_remote(path)))
+    return remote + expand_paths(
+        [path for path in named if path not in remote],
         known=lambda head, name: detect(head, name) is not None,
         on_error=on_error or _raise,
         on_skip=on_skip or (lambda files: None),
     )
+
+
+def is_remote(path: str) -> bool:
+    """The path is the address of a service that traces are read from."""
+    return langfuse_api.is_address(path)
 
 
 def _source_of(data: Input) -> Source:
