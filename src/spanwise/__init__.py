@@ -9,11 +9,15 @@ if TYPE_CHECKING:
     from spanwise import record
     from spanwise.capture.context import context
     from spanwise.capture.instrument import instrument
+    from spanwise.capture.keep import Keep
+    from spanwise.capture.scored_exporter import ScoredExporter
     from spanwise.fleet import aggregate
     from spanwise.offline import score
 
-__all__ = ["aggregate", "context", "instrument", "record", "score"]
+__all__ = ["Keep", "ScoredExporter", "aggregate", "context", "instrument", "record", "score"]
 _PLACES = {
+    "Keep": "spanwise.capture.keep",
+    "ScoredExporter": "spanwise.capture.scored_exporter",
     "aggregate": "spanwise.fleet",
     "context": "spanwise.capture.context",
     "instrument": "spanwise.capture.instrument",

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import cast
 
-from opentelemetry.sdk.trace import Tracer, TracerProvider
+import opentelemetry.context as otel
+from opentelemetry.attributes import BoundedAttributes
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, Tracer, TracerProvider
 
 _log = logging.getLogger("spanwise")
 
@@ -63,3 +66,38 @@ def in_evaluated_task() -> bool:
         if isinstance(variable, ContextVar):
             return cast("ContextVar[object]", variable).get(None) is not None
     return False
+
+
+def unwatched() -> otel.Context:
+    """An empty context in which HTTP and gRPC clients make no spans of their own; just an empty one without the key."""
+    key: object = getattr(otel, "_SUPPRESS_INSTRUMENTATION_KEY", None)
+    return otel.set_value(key, value=True, context=otel.Context()) if isinstance(key, str) else otel.Context()
+
+
+def add_attributes(span: ReadableSpan, more: Mapping[str, object]) -> bool:
+    """Give an ended span more attributes, for all that look at it from now on; False where the SDK's span is another.
+
+    The span gets a new mapping, so that nobody who reads the old one meanwhile is disturbed.
+    """
+    held: object = getattr(span, "_attributes", None)
+    if not isinstance(held, Mapping):
+        return False
+    made: Mapping[str, object] = {**cast("Mapping[str, object]", held), **more}
+    if span.dropped_attributes:
+        bounded = BoundedAttributes(None, cast("Mapping[str, str]", made), immutable=True)
+        bounded.dropped = span.dropped_attributes
+        setattr(span, "_attributes", bounded)  # noqa: B010  (private, and checked above)
+    else:
+        setattr(span, "_attributes", made)  # noqa: B010  (private, and checked above)
+    return True
+
+
+def add_first(provider: TracerProvider, processor: SpanProcessor) -> bool:
+    """Have a provider call a processor before those that it has; False, and nothing done, where they are not found."""
+    held: object = getattr(provider, "_active_span_processor", None)
+    lock: object = getattr(held, "_lock", None)
+    if not hasattr(lock, "__enter__") or not isinstance(getattr(held, "_span_processors", None), tuple):
+        return False
+    with cast("AbstractContextManager[object]", lock):
+        setattr(held, "_span_processors", (processor, *getattr(held, "_span_processors")))  # noqa: B009, B010  (private)
+    return True

@@ -11,7 +11,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from spanwise.capture.intake import Captured, EventParts
 from spanwise.model.raw import LogEvent, RawEvent, RawSpan, Scope
 
-OWN_SCOPES = ("spanwise.evaluation", "spanwise.judge")
+OWN_SCOPES = ("spanwise.evaluation", "spanwise.judge", "logfire.feedback")
 """What Spanwise itself emits about runs; it is never scored."""
 _LOG_PARTS = 8
 _MOST_SCOPES = 1024
@@ -56,9 +56,12 @@ class Records:
             parent is not None and parent.is_remote,
         )
 
-    def _log(self, parts: EventParts) -> LogEvent:
+    def _log(self, parts: EventParts) -> LogEvent | None:
         trace_id, span_id, name, at, attributes, body, scope, resource = parts
-        return LogEvent(trace_id, span_id, RawEvent(name, at, attributes, body), self._scope(scope, resource))
+        made = self._scope(scope, resource)
+        if made.name.startswith(OWN_SCOPES):
+            return None
+        return LogEvent(trace_id, span_id, RawEvent(name, at, attributes, body), made)
 
     def _scope(self, scope: InstrumentationScope | None, resource: Resource | None) -> Scope:
         key = (id(scope), id(resource))

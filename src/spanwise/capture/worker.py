@@ -95,14 +95,17 @@ class Worker:
         self.pipeline = self._make(self._breath)
 
     def flush(self, timeout_s: float) -> bool:
-        """Wait until what was captured by now is scored, if it is finished; False if the time did not suffice."""
+        """Wait until what was captured by now is scored and delivered, if it is finished; False if it took longer."""
         if self._closed.is_set() or (self._thread is None and not self.intake.items):
             return True
+        until = time.monotonic() + timeout_s
         self.start()
         done = threading.Event()
         self._flushes.append(done)
+        if self._closed.is_set():  # it closed meanwhile, and nobody looks at the list any more
+            return True
         self.intake.wake.set()
-        return done.wait(timeout_s)
+        return done.wait(timeout_s) and self.pipeline.flush(max(until - time.monotonic(), 0.0))
 
     def close(self, timeout_s: float) -> bool:
         """Score what is finished, close the sinks and end the thread; False if the time did not suffice."""
@@ -135,6 +138,8 @@ class Worker:
                 done.set()
                 self._flushes.remove(done)
             if closing:
+                for done in self._flushes:
+                    done.set()
                 return
 
     def _turn(self) -> None:
