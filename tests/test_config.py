@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from spanwise.catalog import CLASSIC, EVALUATORS, PROFILES, default_evaluators
-from spanwise.config import KEYS, Settings, load
+from spanwise.config import KEYS, Settings, SinkSettings, load
 from spanwise.errors import SpecError
 from spanwise.evaluators.overall import DEFAULT
 from spanwise.evaluators.redundancy import Redundancy
 from spanwise.evaluators.tool_selection import ToolSelection
+from spanwise.masking import DEFAULT as DEFAULT_MASKING
+from spanwise.masking import Masking
 from spanwise.model.expectation import Rule, Rules
 from spanwise.run import THRESHOLDS
 
@@ -293,3 +295,52 @@ def test_a_file_of_rules_that_is_unusable(tmp_path: Path, require: Callable[[str
     write(tmp_path, "- {name: 3}\n", "rules.yaml")
     for text in ('rules = "rules.yaml"', 'rules = "none.yaml"'):
         assert all(line.startswith("rules: ") and ".yaml" in line for line in refused(tmp_path, text))
+
+
+# Where results go, and what is masked
+
+
+def test_sinks_are_read(tmp_path: Path) -> None:
+    """Sinks are a list of names, or a table with options, a level of content and another name."""
+    assert {"log": SinkSettings(use="log"), "jsonl": SinkSettings(use="jsonl")} == load(
+        write(tmp_path, 'sinks = ["log", "jsonl"]')
+    ).sinks
+    text = '[sinks]\nlog = true\nconsole = false\nmine = {use = "acme.x:Y", content = "evidence", to = "a"}\n'
+    assert {
+        "log": SinkSettings(use="log"),
+        "mine": SinkSettings(use="acme.x:Y", content="evidence", options={"to": "a"}),
+    } == load(write(tmp_path, text)).sinks
+
+
+def test_masking_is_read(tmp_path: Path) -> None:
+    """The table of masking says which kinds, which regexes, and what is allowed; without it all kinds are masked."""
+    text = '[masking]\nkinds = ["email"]\npatterns = {mine = "M-[0-9]"}\nallow = ["a@b.test"]\nallow_patterns = ["M-0"]'
+    expected = Masking(kinds=("email",), patterns={"mine": "M-[0-9]"}, allow=("a@b.test",), allow_patterns=("M-0",))
+    assert expected == load(write(tmp_path, text)).masking
+    assert load(write(tmp_path, "")).masking is DEFAULT_MASKING
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("sinks = [3]", "sinks: read [3], expected a list of names of sinks, or a table"),
+        ("sinks = 3", "sinks: read 3, expected a table"),
+        ("[sinks]\nlog = 3", "sinks.log: read 3, expected a table of options, true or false"),
+        (
+            "[sinks]\nlog = {use = 3}",
+            "sinks.log.use: read 3, expected a name, or a path such as acme.ledger:LedgerSink",
+        ),
+        (
+            '[sinks]\nlog = {content = "some"}',
+            "sinks.log.content: read 'some', expected 'none' or 'evidence' or 'all'",
+        ),
+        ("[masking]\nallow = 3", "masking.allow: read 3, expected a list of text"),
+        ("[masking]\nkind = []", "masking.kind: unknown key; known: kinds, patterns, functions, allow, allow_patterns"),
+        ('[masking]\nkinds = ["mail"]', "masking: unknown kind of secret 'mail'; known: private key,"),
+        ('[masking]\npatterns = {a = "("}', "masking: '(' is not a regex: missing "),
+    ],
+)
+def test_sinks_and_masks_that_cannot_be_used(tmp_path: Path, text: str, error: str) -> None:
+    """What is wrong is told with its place, before anything is scored."""
+    (found,) = refused(tmp_path, text)
+    assert found.startswith(error)

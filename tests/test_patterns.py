@@ -9,7 +9,7 @@ import pytest
 
 from spanwise import patterns
 from spanwise.errors import SpecError
-from spanwise.patterns import MOST, compile_pattern
+from spanwise.patterns import MOST, compile_finder, compile_pattern
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,12 @@ def test_memory_is_bounded() -> None:
     assert patterns._MEMORY == 1 << 20
     with pytest.raises(SpecError, match="is not a regex: pattern too large"):
         compile_pattern(r"((\pL{1,100}){1,10})\pN{1,500}")
+
+
+def test_places() -> None:
+    """A finder tells every place of a regex in a text of any length and any script, from left to right."""
+    find = compile_finder(r"\d+")
+    assert [(0, 1), (4, 6)] == list(find("1 \ud800\u4e2d23"))
+    assert [(20_000, 20_001)] == list(find("x" * 20_000 + "1"))
+    with pytest.raises(SpecError, match="is not a regex"):
+        compile_finder("(")

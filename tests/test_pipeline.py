@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from spanwise.assembly.assembler import LIVE
+from spanwise.delivery import DeliverySettings
 from spanwise.evaluators.loops import Loops
 from spanwise.evaluators.recovery import Recovery
 from spanwise.evaluators.redundancy import Redundancy
@@ -106,16 +107,17 @@ def test_a_run_that_cannot_be_scored() -> None:
 
 
 def test_others_may_run_between_the_pieces() -> None:
-    """The pause is called while the trace is built, before each evaluator, while facts are read, before each sink."""
+    """The pause is called while the trace and its facts are read, before each evaluator, sink and masked text."""
     pauses: list[None] = []
     pipeline = Pipeline(
         Scoring(evaluators={"redundancy": Redundancy()}),
         {"kept": Kept()},
         settings=SETTINGS,
+        delivery=DeliverySettings(content={"kept": "evidence"}),
         pause=lambda: pauses.append(None),
     )
     run_through(pipeline, *spans())
-    assert 3 < len(pauses)
+    assert 3 + 1 < len(pauses)
 
 
 def test_a_long_run_is_read_in_small_pieces() -> None:

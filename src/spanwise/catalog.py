@@ -1,10 +1,18 @@
-"""The built-ins by name. The type checker proves that each entry fits its protocol."""
+"""The built-ins by name. The type checker proves that each entry fits its protocol.
+
+Sinks are loaded when they are named; that each of them is one, the tests prove.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import cast
 
+from spanwise import extensions
+from spanwise.errors import SpecError
 from spanwise.evaluators import classic
 from spanwise.evaluators.cost import Cost
 from spanwise.evaluators.efficiency import Efficiency
@@ -19,9 +27,7 @@ from spanwise.evaluators.tool_arguments import ToolArguments
 from spanwise.evaluators.tool_selection import ToolSelection
 from spanwise.evaluators.tool_sequence import ToolSequence
 from spanwise.model.ports import AnyEvaluator, Evaluator, Sink
-from spanwise.sinks.callback import CallbackSink
-from spanwise.sinks.console import ConsoleSink
-from spanwise.sinks.log import LogSink
+from spanwise.parameters import built
 from spanwise.sources import SOURCES as ALL_SOURCES
 from spanwise.sources import Source
 
@@ -63,7 +69,47 @@ PROFILES: Mapping[str, Profile] = {
     "classic": Profile(evaluators=CLASSIC, overall=Overall(weights=classic.WEIGHTS, without=classic.WITHOUT)),
 }
 
-SINKS: Mapping[str, Callable[..., Sink]] = {"log": LogSink, "console": ConsoleSink, "callback": CallbackSink}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkEntry:
+    """Where a sink is, and which variables of the environment ask for it: all of them have to be set.
+
+    One that ends in `*` stands for any that begins so. None at all: the sink is there only where it is named.
+    """
+
+    path: str
+    variables: tuple[str, ...] = ()
+
+    def is_asked(self, environ: Mapping[str, str]) -> bool:
+        """The environment asks for it."""
+        return bool(self.variables) and all(_is_set(variable, environ) for variable in self.variables)
+
+
+def _is_set(variable: str, environ: Mapping[str, str]) -> bool:
+    return any(value.strip() for name, value in environ.items() if fnmatchcase(name, variable))
+
+
+SINKS: Mapping[str, SinkEntry] = {
+    "log": SinkEntry(path="spanwise.sinks.log:LogSink"),
+    "console": SinkEntry(path="spanwise.sinks.console:ConsoleSink"),
+    "callback": SinkEntry(path="spanwise.sinks.callback:CallbackSink"),
+    "store": SinkEntry(path="spanwise.store.sink:StoreSink.open"),
+    "jsonl": SinkEntry(path="spanwise.sinks.jsonl:JsonLinesSink", variables=("SPANWISE_JSONL",)),
+    "otel_events": SinkEntry(
+        path="spanwise.sinks.otel_events:OtelEventsSink", variables=("OTEL_EXPORTER_OTLP_*ENDPOINT",)
+    ),
+    "otel_metrics": SinkEntry(path="spanwise.sinks.otel_metrics:OtelMetricsSink"),
+    "evaluation_span": SinkEntry(path="spanwise.sinks.evaluation_span:EvaluationSpanSink"),
+    "langfuse": SinkEntry(
+        path="spanwise.sinks.langfuse:LangfuseSink.from_environment",
+        variables=("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"),
+    ),
+    "logfire": SinkEntry(path="spanwise.sinks.logfire:LogfireSink", variables=("LOGFIRE_TOKEN",)),
+    "phoenix": SinkEntry(path="spanwise.sinks.phoenix:PhoenixSink"),
+    "mlflow": SinkEntry(path="spanwise.sinks.mlflow:MlflowSink"),
+    "prometheus": SinkEntry(path="spanwise.sinks.prometheus:PrometheusSink"),
+}
+"""SPANWISE_STORE, which may also say where the store is, is read by the doors."""
 
 SOURCES: Mapping[str, Source] = {source.name: source for source in ALL_SOURCES}
 
@@ -71,3 +117,46 @@ SOURCES: Mapping[str, Source] = {source.name: source for source in ALL_SOURCES}
 def default_evaluators(profile: str = "default") -> dict[str, AnyEvaluator]:
     """Every evaluator of a profile with its default parameters, in the order in which reports show them."""
     return {name: make() for name, make in PROFILES[profile].evaluators.items()}
+
+
+def make_sink(
+    use: str, options: Mapping[str, object], *, given: Mapping[str, object] | None = None, where: str = "sinks"
+) -> Sink:
+    """A sink by its name here, by that which another package announces, or by a path such as `acme.ledger:LedgerSink`.
+
+    Args:
+        use: The name or the path.
+        options: What it is made with, as a file of settings says.
+        given: Values that a door has for those that take them: `content`, `document`, `mask`.
+        where: The place that errors name.
+
+    Raises:
+        SpecError: There is none of the name, or it cannot be made so.
+    """
+    entry = SINKS.get(use)
+    point = extensions.announced(extensions.SINKS).get(use) if entry is None and ":" not in use else None
+    path = entry.path if entry else point.value if point else use
+    if ":" not in path:
+        known = ", ".join(dict.fromkeys((*SINKS, *extensions.announced(extensions.SINKS))))
+        raise SpecError(f"{where}: unknown sink {use!r}; known: {known}")
+    found = extensions.load_sink(path)
+    if not callable(found) or (extensions.is_sink(found) and not isinstance(found, type)):
+        if options:
+            raise SpecError(f"{where}: {use!r} has no parameters; read {', '.join(options)}")
+        return cast("Sink", found)
+    takes = _parameters(found)
+    errors: list[str] = []
+    read = {name: value for name, value in (given or {}).items() if name in takes}
+    made = built(found, options, where, errors, read=read)
+    if not errors and not extensions.is_sink(made):
+        errors.append(f"{where}: {use!r} made {made!r}, expected {extensions.EXPECTED_SINK}")
+    if errors:
+        raise SpecError("\n".join(errors))
+    return cast("Sink", made)
+
+
+def _parameters(make: Callable[..., object]) -> Mapping[str, object]:
+    try:
+        return inspect.signature(make).parameters
+    except (ValueError, TypeError):
+        return {}

@@ -17,6 +17,14 @@
     ok = 0.95
     alert = 0.85
 
+    [tool.spanwise.sinks]                        # where `instrument` sends results, if it is not told in code
+    jsonl = { to = "runs.jsonl", content = "none" }
+    langfuse = true
+
+    [tool.spanwise.masking]                      # what never leaves
+    patterns = { customer = "CUST-[0-9]{6}" }
+    allow = ["support@acme.com"]
+
 In spanwise.toml the same keys stand at the top. All errors of a file are told at once, before any trace is read.
 """
 
@@ -32,14 +40,25 @@ from typing import cast
 from spanwise.catalog import PROFILES, default_evaluators
 from spanwise.errors import ModelError, SpecError
 from spanwise.evaluators.overall import Overall, is_known, is_weight
+from spanwise.masking import CONTENT, DEFAULT, Content, Masking
 from spanwise.model.expectation import Rules
 from spanwise.model.ports import AnyEvaluator
+from spanwise.parameters import built
 from spanwise.run import DEFAULT_THRESHOLD, THRESHOLDS
 from spanwise.selection import OVERALL, Selection, read_rules
 
-KEYS = ("profile", "evaluators", "weights", "thresholds", "rules", "budget_ms")
+KEYS = ("profile", "evaluators", "weights", "thresholds", "rules", "budget_ms", "sinks", "masking")
 _LIMITS = ("ok", "alert")
 _NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkSettings:
+    """A sink as settings name it: which one, how much content it gets (its own level where not said), its options."""
+
+    use: str
+    content: Content | None = None
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +71,8 @@ class Settings:
     thresholds: Mapping[str, tuple[float, float]] = field(default_factory=lambda: dict(THRESHOLDS))
     rules: Rules = field(default_factory=Rules)
     budget_ns: int | None = None
+    sinks: Mapping[str, SinkSettings] = field(default_factory=dict[str, SinkSettings])
+    masking: Masking = DEFAULT
     source: str = ""
 
     def only(self, names: Collection[str]) -> Settings:
@@ -154,6 +175,8 @@ def _settings(table: object, at: _Place) -> Settings:
         thresholds=_thresholds(fields.get("thresholds", {}), at),
         rules=Rules(rules),
         budget_ns=_budget(fields["budget_ms"], at) if "budget_ms" in fields else None,
+        sinks=_sinks(fields.get("sinks", {}), at),
+        masking=_masking(fields["masking"], at) if "masking" in fields else DEFAULT,
         source=at.source,
     )
 
@@ -245,3 +268,38 @@ def _budget(value: object, at: _Place) -> int | None:
         at.errors.append(f"{at.of('budget_ms')}: read {value!r}, expected a number of milliseconds above 0")
         return None
     return round(value * _NS_PER_MS)
+
+
+def _sinks(value: object, at: _Place) -> Mapping[str, SinkSettings]:
+    """The sinks of a list of names, or of a table with their options. What they take is checked when they are made."""
+    where = at.of("sinks")
+    if isinstance(value, list):
+        listed = cast("list[object]", value)
+        if not all(isinstance(name, str) for name in listed):
+            at.errors.append(f"{where}: read {value!r}, expected a list of names of sinks, or a table")
+        return {str(name): SinkSettings(use=str(name)) for name in listed}
+    found: dict[str, SinkSettings] = {}
+    for name, told in _table(value, where, None, at.errors).items():
+        if isinstance(told, Mapping):
+            found[name] = _sink(name, cast("Mapping[str, object]", told), _inner(where, name), at.errors)
+        elif not isinstance(told, bool):
+            at.errors.append(f"{_inner(where, name)}: read {told!r}, expected a table of options, true or false")
+        elif told:
+            found[name] = SinkSettings(use=name)
+    return found
+
+
+def _sink(name: str, table: Mapping[str, object], where: str, errors: list[str]) -> SinkSettings:
+    use, content = table.get("use", name), table.get("content")
+    if not isinstance(use, str):
+        errors.append(f"{where}.use: read {use!r}, expected a name, or a path such as acme.ledger:LedgerSink")
+    if content is not None and content not in CONTENT:
+        errors.append(f"{where}.content: read {content!r}, expected {' or '.join(map(repr, CONTENT))}")
+    options = {key: option for key, option in table.items() if key not in {"use", "content"}}
+    return SinkSettings(use=str(use), content=cast("Content | None", content), options=options)
+
+
+def _masking(value: object, at: _Place) -> Masking:
+    where = at.of("masking")
+    made = built(Masking, _table(value, where, None, at.errors), where, at.errors)
+    return made if isinstance(made, Masking) else DEFAULT

@@ -1,7 +1,10 @@
-"""Evaluators of other packages: by dotted path, or announced as an entry point of the group `spanwise.evaluators`.
+"""Evaluators and sinks of other packages: by dotted path, or announced as an entry point.
 
     [project.entry-points."spanwise.evaluators"]
     refund = "acme.checks:Refund"
+
+    [project.entry-points."spanwise.sinks"]
+    ledger = "acme.ledger:LedgerSink"
 
 Nothing of another package is loaded before it is named, or all are to be listed.
 """
@@ -17,7 +20,9 @@ from importlib.metadata import EntryPoint, entry_points
 from spanwise.errors import SpecError
 
 GROUP = "spanwise.evaluators"
+SINKS = "spanwise.sinks"
 EXPECTED = "a value that is called on a run and returns a Score, or has `steps(run)`"
+EXPECTED_SINK = "a class or a function that makes an object with `emit(results)` and `close()`, or such an object"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +35,10 @@ class Listed:
     problem: str = ""
 
 
-def announced() -> dict[str, EntryPoint]:
-    """The evaluators that installed packages announce, by name; of two of a name the one that Python finds first."""
+def announced(group: str = GROUP) -> dict[str, EntryPoint]:
+    """What installed packages announce, by name; of two of a name the one that Python finds first."""
     found: dict[str, EntryPoint] = {}
-    for point in entry_points(group=GROUP):
+    for point in entry_points(group=group):
         found.setdefault(point.name, point)
     return dict(sorted(found.items()))
 
@@ -56,21 +61,45 @@ def load(path: str) -> object:
     Raises:
         SpecError: The path is none, nothing is there, its import fails, or what is there is no evaluator.
     """
-    module, separator, name = path.partition(":")
-    if not separator or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
-        raise SpecError(f"read {path!r}, expected a path such as 'acme.checks:Refund'")
-    try:
-        found: object = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:
-        raise SpecError(f"{path!r} cannot be loaded: {type(error).__name__}: {error}") from error
+    found = _at(path, "acme.checks:Refund")
     if isinstance(found, type):
         problem = "" if _makes_evaluators(found) else "its values cannot be called and have no steps"
     else:
         problem = problem_of(found)
     if problem:
         raise SpecError(f"{path!r} is no evaluator, {problem}; expected {EXPECTED}")
+    return found
+
+
+def load_sink(path: str) -> object:
+    """What a dotted path such as `acme.ledger:LedgerSink` leads to: a sink, or what makes one.
+
+    Raises:
+        SpecError: The path is none, nothing is there, its import fails, or what is there makes no sink.
+    """
+    found = _at(path, "acme.ledger:LedgerSink")
+    makes = callable(found) and not isinstance(found, type)
+    if not makes and not is_sink(found):
+        raise SpecError(f"{path!r} is no sink; expected {EXPECTED_SINK}")
+    return found
+
+
+def is_sink(value: object) -> bool:
+    """The value, or those of a class, have `emit` and `close`."""
+    return all(callable(getattr(value, name, None)) for name in ("emit", "close"))
+
+
+def _at(path: str, example: str) -> object:
+    """What stands at a dotted path."""
+    module, separator, name = path.partition(":")
+    if not separator or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+        raise SpecError(f"read {path!r}, expected a path such as {example!r}")
+    try:
+        found: object = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise SpecError(f"{path!r} cannot be loaded: {type(error).__name__}: {error}") from error
     return found
 
 

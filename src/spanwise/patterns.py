@@ -21,8 +21,13 @@ _MEMORY = 1 << 20
 _INSTALL = "regexes need google-re2: pip install 'spanwise[cli]'"
 
 
+class _Match(Protocol):
+    def span(self) -> tuple[int, int]: ...
+
+
 class _Compiled(Protocol):
     def search(self, text: str, /) -> object: ...
+    def finditer(self, text: str, /) -> Iterator[_Match]: ...
 
 
 class _Options(Protocol):
@@ -48,6 +53,30 @@ def compile_pattern(text: str) -> Callable[[str], bool]:
         SpecError: The regex is not one, RE2 cannot run it, it is catastrophic where regexes backtrack, or google-re2
             is not installed.
     """
+    found = _checked(text)
+
+    def matches(query: str) -> bool:
+        return found.search(_whole(query[:MOST])) is not None
+
+    return matches
+
+
+def compile_finder(text: str) -> Callable[[str], Iterator[tuple[int, int]]]:
+    """Where a text, however long, holds what a regex describes: beginnings and ends, from left to right.
+
+    Raises:
+        SpecError: As for `compile_pattern`.
+    """
+    found = _checked(text)
+    return lambda held: (one.span() for one in found.finditer(_whole(held)))
+
+
+def _whole(text: str) -> str:
+    """The text, as long as it was; half a surrogate pair, which a careless exporter leaves, has no UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _checked(text: str) -> _Compiled:
     if len(text) > _LONGEST:
         raise SpecError(f"read a regex of {len(text)} characters, expected at most {_LONGEST}")
     found = _compiled(text)
@@ -57,12 +86,7 @@ def compile_pattern(text: str) -> Callable[[str], bool]:
             f"{text!r} repeats without bound what repeats without bound itself, which can take exponential time where "
             "regexes backtrack; write one repeat for the two ((a+)+ as a+), or bound one of them ((a+){1,5})"
         )
-
-    def matches(query: str) -> bool:
-        # Half a surrogate pair, which a careless exporter leaves, has no UTF-8.
-        return found.search(query[:MOST].encode("utf-8", "replace").decode()) is not None
-
-    return matches
+    return found
 
 
 def _compiled(text: str) -> _Compiled:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from spanwise.assembly.assembler import LIVE, Assembler, AssemblySettings, Finished
+from spanwise.delivery import Delivery, DeliverySettings
 from spanwise.evaluators.overall import Overall
 from spanwise.model.expectation import Rules
 from spanwise.model.ports import AnyEvaluator, Record, Sink
@@ -87,8 +88,8 @@ class PipelineStats:
 class Pipeline:
     """Assembles traces, scores their runs when they are finished, and gives the results to every sink.
 
-    A sink that fails costs its own copy only, and is counted. `pause` is called between small pieces of work: the
-    place for a worker to let others run.
+    A sink that fails costs its own copy only, and is counted. `delivery` says what each gets to see, and whether it
+    has a thread of its own. `pause` is called between small pieces of work: the place for a worker to let others run.
     """
 
     def __init__(
@@ -97,13 +98,14 @@ class Pipeline:
         sinks: Mapping[str, Sink],
         *,
         settings: AssemblySettings = LIVE,
+        delivery: DeliverySettings | None = None,
         gatekeeper: Gatekeeper | None = None,
         others: Others | None = None,
         clock: Callable[[], int] | None = None,
         pause: Callable[[], None] = _nothing,
     ) -> None:
         self.scoring = scoring
-        self.sinks = dict(sinks)
+        self.delivery = Delivery(sinks, delivery or DeliverySettings(), self._failed)
         self.assembler = Assembler(settings)
         self.stats = PipelineStats()
         self._gatekeeper = gatekeeper
@@ -128,11 +130,11 @@ class Pipeline:
         if self._others.isolated is not None:
             self._others.isolated.close()
             self._collect()
-        for name, sink in self.sinks.items():
-            try:
-                sink.close()
-            except Exception as error:  # noqa: BLE001  (a sink may be anybody's; the others still have to be closed)
-                self._failed(name, error)
+        self.delivery.close()
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until the sinks that run apart have what was scored by now; False if the time did not suffice."""
+        return self.delivery.flush(timeout_s)
 
     def _give(self, finished: Iterable[Finished], now_ns: int) -> None:
         for item in finished:
@@ -140,21 +142,15 @@ class Pipeline:
             item.trace.pause = self.assembler.pause
             results = [found for run in item.trace.runs if (found := self._scored(run, item.revision, now_ns))]
             self.stats.scored += len(results)
-            self._emit(results)
-            item.trace.pause = None  # others read it now, on threads of their own
+            item.trace.pause = None  # from here on others read it, on threads of their own
+            self.delivery.emit(results, self._pause)
+            if not results:
+                self.delivery.unscored(item.trace.trace_id)
 
     def _collect(self) -> None:
         """Hand on what came back from evaluators that run elsewhere."""
         if self._others.isolated is not None:
-            self._emit(self._others.isolated.results())
-
-    def _emit(self, results: Sequence[RunResult]) -> None:
-        for name, sink in self.sinks.items() if results else ():
-            self._pause()
-            try:
-                sink.emit(results)
-            except Exception as error:  # noqa: BLE001  (a sink may be anybody's; the others still get the results)
-                self._failed(name, error)
+            self.delivery.emit(self._others.isolated.results(), self._pause)
 
     def _scored(self, run: Run, revision: int, now_ns: int) -> RunResult | None:
         scoring = self.scoring
@@ -201,11 +197,12 @@ class Pipeline:
         if name in others.names and others.share is not None and self._clock is not None:
             others.share.spent(ns, self._clock())
 
-    def _failed(self, name: str, error: Exception) -> None:
+    def _failed(self, name: str, error: BaseException) -> None:
+        # Each sink fails on one thread at a time, so its count needs no lock.
         self.stats.sink_failures[name] = self.stats.sink_failures.get(name, 0) + 1
         self._tell(f"sink {name!r} failed", error)
 
-    def _tell(self, what: str, error: Exception) -> None:
+    def _tell(self, what: str, error: BaseException) -> None:
         if (what, type(error)) not in self._told:
             self._told.add((what, type(error)))
             _log.warning("%s; further failures of this kind are counted, not logged", what, exc_info=error)

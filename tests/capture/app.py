@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -12,6 +12,7 @@ from opentelemetry.trace import Tracer
 
 from spanwise.capture.handle import Handle, Stats
 from spanwise.capture.instrument import instrument
+from spanwise.model.ports import Sink
 from spanwise.model.result import RunResult
 
 WAIT_S = 10.0
@@ -20,10 +21,10 @@ WAIT_S = 10.0
 class App:
     """A tracer provider with an agent on it, instrumented."""
 
-    def __init__(self, **options: object) -> None:
+    def __init__(self, *, also: Sequence[Sink] = (), **options: object) -> None:
         self.provider = TracerProvider(shutdown_on_exit=False)
         self.results: list[RunResult] = []
-        self.handle: Handle = instrument(self.provider, sinks=[self.results.append], **options)
+        self.handle: Handle = instrument(self.provider, sinks=[self.results.append, *also], **options)
         self.tracer: Tracer = self.provider.get_tracer("app")
 
     @contextmanager

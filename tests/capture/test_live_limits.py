@@ -37,7 +37,7 @@ def test_an_exception_in_an_evaluator(make: Callable[..., App]) -> None:
 
 
 def test_a_sink_that_fails_or_hangs(make: Callable[..., App]) -> None:
-    """A failure is counted and costs the other sinks nothing; a hang stops scoring, never the app."""
+    """A failure is counted and costs the other sinks nothing; a hang delays neither them nor the app."""
     gate = threading.Event()
 
     def stuck(result: RunResult) -> None:

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -104,6 +104,20 @@ class Hung:
             time.sleep(1.0)
 
 
+class Gated:
+    """Keeps the thread that scores waiting until a gate is opened."""
+
+    inline = True
+
+    def __init__(self, gate: threading.Event) -> None:
+        self.gate = gate
+
+    def emit(self, results: Sequence[RunResult], /) -> None:
+        self.gate.wait(WAIT_S)
+
+    def close(self) -> None: ...
+
+
 @contextmanager
 def in_small_pieces() -> Iterator[None]:
     """Threads take turns a hundred times as often as usual."""
@@ -144,9 +158,8 @@ def test_no_trace_is_torn(
 
 def test_the_queue_recovers(make: Callable[..., App]) -> None:
     """Traces that begin when the queue has been emptied are scored, though others began before by the thousand."""
-    app = make(queue=QUEUE)
     gate = threading.Event()
-    app.handle.subscribe(lambda result: gate.wait(WAIT_S))
+    app = make(queue=QUEUE, also=[Gated(gate)])
     offered = Offered(app)
     offered.make(100 * QUEUE)
     gate.set()
@@ -219,9 +232,8 @@ def test_one_trace_of_many_spans(make: Callable[..., App]) -> None:
 
 def test_waiting_spans_are_bounded_by_their_bytes(make: Callable[..., App]) -> None:
     """Spans of 100 KB shut the queue at a quarter of the bound on bytes, long before it holds as many as it may."""
-    app = make(queue=50_000, bounds=replace(LIVE, max_bytes=40_000_000))
     gate = threading.Event()
-    app.handle.subscribe(lambda result: gate.wait(WAIT_S))
+    app = make(queue=50_000, bounds=replace(LIVE, max_bytes=40_000_000), also=[Gated(gate)])
     with app.agent():
         pass
     time.sleep(0.1)

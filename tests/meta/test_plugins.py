@@ -8,6 +8,10 @@ from types import ModuleType
 
 import pytest
 
+from spanwise import extensions
+from spanwise.catalog import SinkEntry
+from spanwise.delivery import level_of
+
 # Kind of built-in -> its folder, and its table in spanwise.catalog. Kinds to come are checked when there.
 CATALOGUED = {"evaluators": "EVALUATORS", "sources": "SOURCES", "sinks": "SINKS"}
 # Files of evaluators/ that are no row of that table: a profile of their own, and what weighs scores into one.
@@ -26,11 +30,28 @@ def of_module(module: ModuleType, rows: Iterable[object]) -> bool:
 
 
 def rows_of(table: object) -> list[object]:
-    """The entries of a table, be it a mapping or a sequence."""
+    """The entries of a table, be it a mapping or a sequence; of an entry that is loaded by its path, what it names."""
     if isinstance(table, Mapping):
-        return list(table.values())
+        return [made_by(row) for row in table.values()]
     assert isinstance(table, Iterable)
     return list(table)
+
+
+def made_by(row: object) -> object:
+    """What an entry makes: the class whose method it may name, where it is a path."""
+    if not isinstance(row, SinkEntry):
+        return row
+    module, _, name = row.path.partition(":")
+    return getattr(importlib.import_module(module), name.partition(".")[0])
+
+
+def file_of(kind: str, name: str, row: object) -> str:
+    """The file of a built-in, from the package's folder: named by its entry, else by its kind and its name."""
+    return (
+        f"{row.path.partition(':')[0].partition('.')[2].replace('.', '/')}.py"
+        if isinstance(row, SinkEntry)
+        else f"{kind}/{name}.py"
+    )
 
 
 def headings(page: Path) -> set[str]:
@@ -48,6 +69,12 @@ def described(kind: str, name: str, *, root: Path) -> bool:
 def has_test(kind: str, name: str, *, root: Path) -> bool:
     """True when the built-in has its test module."""
     return (root / "tests" / kind / f"test_{name}.py").is_file()
+
+
+def is_tested(file: str, *, root: Path) -> bool:
+    """True when a file of the package has its test module: `store/sink.py` has `tests/store/test_sink.py`."""
+    folder, _, name = file.rpartition("/")
+    return has_test(folder, name.removesuffix(".py"), root=root)
 
 
 def kinds_present(root: Path) -> list[str]:
@@ -102,11 +129,11 @@ def test_catalogued_names_have_a_file_a_test_and_a_page(root: Path, kind: str) -
     assert isinstance(table, Mapping)
     lacking = {
         name: (with_file, with_test, with_page)
-        for name in table
+        for name, row in table.items()
         if not all(
             (
-                with_file := (root / "src" / "spanwise" / kind / f"{name}.py").is_file(),
-                with_test := has_test(kind, name, root=root),
+                with_file := (root / "src" / "spanwise" / (file := file_of(kind, name, row))).is_file(),
+                with_test := is_tested(file, root=root),
                 with_page := described(kind, name, root=root),
             )
         )
@@ -125,6 +152,24 @@ def test_what_stands_beside_the_table_is_used_described_and_tested(root: Path, n
     assert of_module(module, used)
     assert described("evaluators", name, root=root)
     assert has_test("evaluators", name, root=root)
+
+
+def test_sinks_are_sinks() -> None:
+    """Each line of the table of sinks leads to a class with `emit` and `close`, and to what makes its values."""
+    from spanwise.catalog import SINKS
+
+    assert [] == [name for name, row in SINKS.items() if not extensions.is_sink(made_by(row))]
+    assert [] == [name for name, row in SINKS.items() if not callable(extensions.load_sink(row.path))]
+
+
+def test_sinks_say_what_they_let_out() -> None:
+    """A sink that lets content out by default says so; all others let out none."""
+    from spanwise.catalog import SINKS
+
+    said = {name: getattr(made_by(row), "emits", None) for name, row in SINKS.items()}
+    local = {"log", "console", "callback", "jsonl", "store"}
+    assert {} == {name: level for name, level in said.items() if name not in local and level not in {None, "none"}}
+    assert ["all"] * 3 == [level_of(made_by(SINKS[name])()) for name in ("log", "console", "jsonl")]
 
 
 def test_there_are_built_ins(root: Path) -> None:

@@ -181,6 +181,45 @@ def test_without_content_nothing_that_was_written_is_left() -> None:
     assert to_contract(RESULT).keys() == document.keys()
 
 
+def test_with_evidence_only_what_scores_say_is_left() -> None:
+    """At level evidence reasons, quotes, issues and recommendations stay, and nothing else that was written."""
+    document = to_contract(RESULT, content="evidence")
+    whole = to_contract(RESULT, content="all")
+    assert [True] * 3 == [document[key] == whole[key] for key in ("scores", "issues", "recommendations")]
+    text = to_line({key: value for key, value in document.items() if key not in {"scores", "issues"}})
+    assert [] == [word for word in ("the question", "the answer", '"x"', "it broke") if word in text]
+    assert to_contract(RESULT, content="none") == to_contract(RESULT, content=False)
+    assert whole == to_contract(RESULT, content=True)
+
+
+def test_secrets_are_masked() -> None:
+    """A mask is over all that people, models and tools wrote, and over no id, name or number."""
+
+    def upper(text: str) -> str:
+        return text.upper()
+
+    document = to_contract(RESULT, mask=upper)
+    assert ("THE QUESTION", "THE ANSWER", {"Q": "X"}, [1, 2], "IT BROKE") == (
+        document["query"],
+        document["answer"],
+        document["tool_calls"][0]["arguments"],
+        document["tool_calls"][0]["result"],
+        document["tool_calls"][1]["error"]["message"],
+    )
+    score = document["scores"][0]
+    assert ("1 OF 2 REPEATS", [{"span_id": "04", "quote": "QUOTED"}], ["SEARCH AGAIN"], "redundancy") == (
+        score["reason"],
+        score["evidence"],
+        score["issues"],
+        score["name"],
+    )
+    assert ("a.json", ["helper"], "search") == (
+        document["source"],
+        document["agents"],
+        document["tool_calls"][0]["name"],
+    )
+
+
 def test_the_type_of_a_query_is_told() -> None:
     """Where a rule names the query's type it stands behind the query, content or not; else there is no such key."""
     typed = RunResult(run=RUN, scores=(), query_type="news")

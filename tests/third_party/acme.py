@@ -72,6 +72,64 @@ READY = Refund(limit=1)
 NUMBER = 3
 '''
 
+SINKS = '''\
+"""Results written into a ledger."""
+
+ENTRIES = []
+
+
+class LedgerSink:
+    """Keeps the names and values of scores."""
+
+    emits = "none"
+
+    def __init__(self, *, book: str = "main") -> None:
+        if not book:
+            raise ValueError("a ledger needs a book")
+        self.book = book
+        self.closed = False
+
+    def emit(self, results) -> None:
+        for result in results:
+            ENTRIES.extend((self.book, score.name, score.value, score.reason) for score in result.scores)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def ledger(pages: int = 10) -> LedgerSink:
+    return LedgerSink(book=f"of {pages} pages")
+
+
+class Wordy(LedgerSink):
+    """Says that it takes content, and a mask."""
+
+    def __init__(self, *, content="all", mask=None, document=None) -> None:
+        super().__init__(book=f"{content} {mask is not None} {document is not None}")
+
+
+class Mute:
+    """Has nothing of a sink."""
+
+
+READY = LedgerSink(book="ready")
+NUMBER = 3
+
+
+def odd():
+    return 3
+'''
+
+
+def install_sinks(folder: Path, entry_points: Mapping[str, str]) -> None:
+    """Put a package with sinks and its distribution into a folder on the path."""
+    (folder / "acme_ledger.py").write_text(SINKS, encoding="utf-8")
+    info = folder / "acme_ledger-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-ledger\nVersion: 1.0\n", encoding="utf-8")
+    lines = "".join(f"{point} = {value}\n" for point, value in entry_points.items())
+    (info / "entry_points.txt").write_text(f"[spanwise.sinks]\n{lines}", encoding="utf-8")
+
 
 def install(
     folder: Path, entry_points: Mapping[str, str], *, name: str = "acme-checks", module: str = "acme_checks"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -10,11 +11,14 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from spanwise.capture.worker import Worker
+from spanwise.delivery import Apart
 from spanwise.model.result import RunResult
+from spanwise.sinks.callback import CallbackSink
 
 KEPT = 100
 KEPT_SPANS = 20_000
 _WAITING = 1_000
+_log = logging.getLogger("spanwise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,32 +54,53 @@ class Stats:
     `broken`, `time_share` (evaluators that are not ours), `isolated_...` (evaluators in a helper process), `judge`,
     `in_evaluate`, `scored_in_evaluate`, `experiment` (evaluations)."""
     sink_failures: dict[str, int] = field(default_factory=dict[str, int])
+    """How often a sink raised; `results` for the functions given to `subscribe`."""
+    sink_drops: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """Results that a sink did not get, by its name and the reason: `queue` and `queue_bytes` (too many waited for it),
+    `closing` (it took too long at the end), and what the sink itself says it dropped."""
     undelivered: int = 0
     """Results that an `async for` over `results()` was too slow for."""
 
 
 class Results:
-    """Keeps the last results, and passes each on to those who asked for them. A sink like any other."""
+    """Keeps the last results, and passes each on to those who asked for them, on a thread of its own."""
+
+    inline = True
 
     def __init__(self) -> None:
         self._kept: deque[RunResult] = deque(maxlen=KEPT)
         self._spans = 0
         self._lock = threading.Lock()
         self._listeners: list[Callable[[RunResult], object]] = []
+        self._telling = Apart(CallbackSink(self._tell))
         self.undelivered = 0
+        self.failures = 0
+        """How often a listener raised."""
+
+    @property
+    def drops(self) -> Mapping[str, int]:
+        """Results that listeners did not get, by reason."""
+        return self._telling.drops
 
     def emit(self, results: Sequence[RunResult], /) -> None:
-        """Keep the results and tell the listeners. A listener that raises costs its own copy only."""
-        failure: Exception | None = None
+        """Keep the results, and have the listeners told."""
         for result in results:
             self._keep(result)
-            for listener in tuple(self._listeners):
-                try:
-                    listener(result)
-                except Exception as error:  # noqa: BLE001  (anybody's function; told once the others were called)
-                    failure = error
-        if failure is not None:
-            raise failure
+        if self._listeners:
+            self._telling.emit(results)
+
+    def _tell(self, result: RunResult) -> None:
+        for listener in tuple(self._listeners):
+            try:
+                listener(result)
+            except Exception:  # noqa: BLE001  (anybody's function; the others are called all the same)
+                self.failures += 1
+                if self.failures == 1:
+                    _log.warning("a subscriber failed; further failures are counted, not logged", exc_info=True)
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until the listeners have what was emitted by now; False if it took longer."""
+        return self._telling.flush(timeout_s)
 
     def _keep(self, result: RunResult) -> None:
         with self._lock:
@@ -87,7 +112,8 @@ class Results:
                 self._spans -= len(self._kept.popleft().run.trace.spans)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Tell the listeners what waits."""
+        self._telling.close()
 
     def last(self, count: int) -> list[RunResult]:
         """The last results, the newest at the end."""
@@ -135,6 +161,9 @@ class Handle:
             refused[name] = refused.get(name, 0) + count
         unscored = {name: count for name, count in (("broken", runs.broken), ("time_share", runs.left_out)) if count}
         unscored.update(self._counts())
+        failures = dict(runs.sink_failures)
+        if self._results.failures:
+            failures["results"] = failures.get("results", 0) + self._results.failures
         return Stats(
             captured=queued + taken + intake.lost + intake.failures,
             queued=queued,
@@ -149,7 +178,8 @@ class Handle:
             again=found.again,
             scored=runs.scored,
             unscored=unscored,
-            sink_failures=dict(runs.sink_failures),
+            sink_failures=failures,
+            sink_drops=worker.pipeline.delivery.drops(),
             undelivered=self._results.undelivered,
         )
 
@@ -158,11 +188,11 @@ class Handle:
         return self._results.last(count)
 
     def flush(self, timeout_s: float = 5.0) -> bool:
-        """Wait until every run that has ended by now is scored; False if the time did not suffice."""
+        """Wait until every run that has ended by now is scored, and the sinks have it; False if it took longer."""
         return self._worker.flush(timeout_s)
 
     def subscribe(self, callback: Callable[[RunResult], object]) -> Callable[[], None]:
-        """Call a function with each result, on the thread that scores; what is given back ends that."""
+        """Call a function with each result, on a thread for subscribers; what is given back ends that."""
         return self._results.listen(callback)
 
     async def results(self) -> AsyncIterator[RunResult]:

@@ -22,23 +22,25 @@ from opentelemetry.sdk.trace import TracerProvider
 from spanwise.assembly.assembler import LIVE, AssemblySettings
 from spanwise.capture import unsampled
 from spanwise.capture._mark import is_isolated
+from spanwise.capture._sdk_private import add_first
 from spanwise.capture.evaluations import InEvaluate
 from spanwise.capture.handle import Handle, Results
 from spanwise.capture.intake import Intake
 from spanwise.capture.processor import LogCapture, SpanCapture
 from spanwise.capture.providers import Attachment, attach_logs, provider_for
 from spanwise.capture.sampling import Gate, Sampling
-from spanwise.capture.settings import Bounds, gate_of, kept_apart, scoring_of, sinks_of
+from spanwise.capture.scored_exporter import SpanScores
+from spanwise.capture.settings import Bounds, EmitContent, Sinks, gate_of, kept_apart, scoring_of, sinks_of
+from spanwise.capture.sync import SyncScores
 from spanwise.capture.targets import Prepared, check, prepare
 from spanwise.capture.web import Identify
 from spanwise.capture.worker import Worker
-from spanwise.model.ports import AnyEvaluator, Sink
-from spanwise.model.result import RunResult
+from spanwise.masking import Masking
+from spanwise.model.ports import AnyEvaluator, Mask, Sink
 from spanwise.pipeline import Pipeline, Scoring
 
 CLOSE_S = 5.0
 Evaluators = Mapping[str, AnyEvaluator] | Sequence[str | AnyEvaluator]
-Sinks = Mapping[str, Sink] | Sequence[Sink | Callable[[RunResult], object]]
 _log = logging.getLogger("spanwise")
 _running: dict[int, _Running] = {}
 _lock = threading.Lock()
@@ -55,13 +57,14 @@ class _Running:
         self.results = Results()
         self._undo: list[Callable[[], None]] = []
         self._patience_s = CLOSE_S
-        held = {**sinks, "results": self.results}
+        held = {**sinks, "results": self.results, "scored_exporters": SpanScores(self._score)}
 
         def make(pause: Callable[[], None]) -> Pipeline:
             return Pipeline(
                 scoring,
                 held,
                 settings=bounds.assembly,
+                delivery=bounds.delivery,
                 gatekeeper=bounds.gate,
                 others=bounds.others,
                 clock=time.perf_counter_ns,
@@ -87,6 +90,15 @@ class _Running:
             alive = weakref.WeakMethod(worker.after_fork)
             os.register_at_fork(after_in_child=lambda: (again := alive()) and again())
         atexit.register(self._shut)
+
+    def _score(self, timeout_s: float) -> bool:
+        return self.worker.flush(timeout_s)
+
+    def write_at_end(self, scoring: Scoring) -> bool:
+        """Write structural scores on root spans as they end; False where this provider is another than the SDK's."""
+        sync = SyncScores(scoring)
+        self.keep(sync.shutdown)
+        return add_first(self.provider, sync)
 
     def keep(self, undo: Callable[[], None]) -> None:
         """Something to undo at the end."""
@@ -137,6 +149,8 @@ def instrument(
     config: str | Path | None = None,
     console: bool = False,
     store: str | Path | bool | None = None,
+    emit_content: EmitContent | None = None,
+    masking: Masking | Mask | None = None,
     bounds: AssemblySettings = LIVE,
     queue: int = 50_000,
     sampling: Sampling | Gate | None = None,
@@ -147,6 +161,7 @@ def instrument(
     headers: Mapping[str, str] | None = None,
     identify: Identify | None = None,
     on_first: Literal["log", "silent"] = "log",
+    span_attributes: Literal["sync"] | None = None,
 ) -> Handle:
     """Score every agent run of this process from its spans, as soon as it ends.
 
@@ -154,11 +169,15 @@ def instrument(
         target: What to instrument: nothing (the app's tracer provider, and the frameworks that it has imported), a
             tracer provider, an agent or a module of a framework, an ASGI or WSGI app, or a function.
         evaluators: What to ask: names, values, or a mapping of both; the settings' where not given.
-        sinks: Where results go: sinks, or functions that are called with each result; a log line where none is given.
+        sinks: Where results go: names, sinks, or functions that are called with each result. Where not given: those of
+            the settings, else those that the environment asks for, else a log line per run.
         profile: The settings' profile.
         config: A file of settings; the nearest spanwise.toml or pyproject.toml where not given.
         console: Print a line per run on standard error.
         store: Keep runs in the local store: True, or where it is.
+        emit_content: How much of what people, models and tools wrote is let out, `none`, `evidence` (quotes and
+            reasons) or `all`: by each sink, or by its name; each sink's own level where not given.
+        masking: What takes secrets out of it, or a function that does so first; the settings' where not given.
         bounds: How much is held at a time.
         queue: How many spans may wait for the worker.
         sampling: Which runs are scored, and by which evaluators.
@@ -172,6 +191,8 @@ def instrument(
         identify: Of a web app: a function of the ASGI scope, or of the WSGI environment, that gives any of these,
             `tags` and `metadata`; what it gives counts before what `headers` say.
         on_first: Whether to log in one line what was done.
+        span_attributes: `"sync"` writes the structural scores on a run's root span as it ends, within a millisecond.
+            (A `ScoredExporter` needs no option: it finds the capture by itself.)
 
     Raises:
         SpecError: The settings, or what was given here, cannot be used.
@@ -188,12 +209,13 @@ def instrument(
         running = next((one for one in _running.values() if one.attachment.reaches(provider)), None)
         is_new = running is None
         if running is None:
-            running = _running[id(provider)] = _Running(
-                provider,
-                scoring,
-                sinks_of(sinks, console=console, store=store),
-                Bounds(assembly=bounds, queue=queue, gate=gate, others=others),
+            to = sinks_of(
+                sinks, console=console, store=store, emit_content=emit_content, masking=masking, config=config
             )
+            kept = Bounds(assembly=bounds, queue=queue, gate=gate, others=others, delivery=to.delivery)
+            running = _running[id(provider)] = _Running(provider, scoring, to.sinks, kept)
+    if is_new and span_attributes == "sync" and not running.write_at_end(scoring):
+        _log.warning("spanwise: span_attributes='sync' needs a tracer provider of the SDK; nothing is written on spans")
     if score_unsampled:  # before frameworks ask for their tracers
         running.score_unsampled()
     prepared = prepare(target, provider, headers=headers, identify=identify)

@@ -109,6 +109,11 @@ class Attachment:
             _with_sdk(inner, prepare)
 
 
+def has_logger_provider() -> bool:
+    """The app has a logger provider that takes processors, as the SDK's does."""
+    return callable(getattr(get_logger_provider(), "add_log_record_processor", None))
+
+
 def _with_sdk(inner: object, prepare: Callable[[TracerProvider], None]) -> None:
     if issubclass(type(inner), TracerProvider):
         prepare(cast("TracerProvider", inner))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span
@@ -15,20 +17,27 @@ from opentelemetry.sdk.trace import Span
 from spanwise.assembly.assembler import LIVE, AssemblySettings
 from spanwise.capture.evaluations import EvaluateGate, InEvaluate, stamping
 from spanwise.capture.isolation import Helper, TimeShare
+from spanwise.capture.providers import has_logger_provider
 from spanwise.capture.sampling import Admission, Gate, Sampling
-from spanwise.config import load
+from spanwise.catalog import SINKS, make_sink
+from spanwise.config import SinkSettings, load
+from spanwise.delivery import DeliverySettings
 from spanwise.errors import ModelError, SpecError
-from spanwise.extensions import problem_of
-from spanwise.model.ports import AnyEvaluator, Sink
+from spanwise.extensions import is_sink, problem_of
+from spanwise.masking import CONTENT, Masking
+from spanwise.model.ports import AnyEvaluator, Content, Mask, Sink
 from spanwise.model.result import RunResult
 from spanwise.pipeline import Others, Scoring
 from spanwise.report.contract import to_contract
 from spanwise.run import name_of
 from spanwise.sinks.callback import CallbackSink
-from spanwise.sinks.console import ConsoleSink
-from spanwise.sinks.log import LogSink
+from spanwise.sinks.jsonl import JsonLinesSink
 from spanwise.store.location import asked_for
 from spanwise.store.sink import StoreSink
+
+Sinks: TypeAlias = Mapping[str, Sink | str] | Sequence[str | Sink | Callable[[RunResult], object]]
+EmitContent: TypeAlias = Content | Mapping[str, Content]
+_log = logging.getLogger("spanwise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +48,7 @@ class Bounds:
     queue: int = 50_000
     gate: EvaluateGate = field(default_factory=EvaluateGate)
     others: Others | None = None
+    delivery: DeliverySettings = field(default_factory=DeliverySettings)
     stamp: Callable[[Span, Context | None], None] = field(default_factory=stamping)
 
     def counts(self) -> dict[str, int]:
@@ -137,28 +147,122 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
     return free
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destinations:
+    """The sinks by name, and what each of them gets."""
+
+    sinks: Mapping[str, Sink]
+    delivery: DeliverySettings
+
+
 def sinks_of(
-    sinks: Mapping[str, Sink] | Sequence[Sink | Callable[[RunResult], object]] | None,
+    sinks: Sinks | None,
     *,
     console: bool = False,
     store: str | Path | bool | None = None,
-) -> dict[str, Sink]:
-    """The sinks by name; a log line per run where nothing was chosen.
+    emit_content: EmitContent | None = None,
+    masking: Masking | Mask | None = None,
+    config: str | Path | None = None,
+) -> Destinations:
+    """The sinks: those given in code, else those of the settings, else of the environment, else a log line per run.
 
     Raises:
-        SpecError: One of them is neither a sink nor a function.
+        SpecError: One of them is no sink, or is not known, or a level of content is none.
     """
-    found: dict[str, Sink] = {}
-    if isinstance(sinks, Mapping):
-        found.update(sinks)
-    else:
-        for one in sinks or ():
-            made = one if hasattr(one, "emit") else CallbackSink(one) if callable(one) else None
-            if made is None:
-                raise SpecError(f"sinks: read {one!r}, expected a sink (`emit`, `close`) or a function")
-            found[_free(name_of(one) or "sink", found)] = cast("Sink", made)
+    settings = load(Path(config) if config is not None else None)
+    mask = settings.masking if masking is None else masking
+    making = _Making(emit_content, mask if isinstance(mask, Masking) else Masking(functions=(mask,)))
+    for name, one in _named(settings.sinks if sinks is None else sinks).items():
+        making.add(name, one)
+    if sinks is None and not settings.sinks:
+        making.add_asked(os.environ)
     if console:
-        found["console"] = ConsoleSink()
-    if store or (store is None and asked_for(os.environ)):
-        found["store"] = StoreSink.open(None if store is True or store is None else str(store), document=to_contract)
-    return found or {"log": LogSink()}
+        making.add("console", SinkSettings(use="console"))
+    if store or (store is None and "store" not in making.found and asked_for(os.environ)):
+        options = {} if store is True or store is None else {"where": str(store)}
+        making.add("store", SinkSettings(use="store", options=options))
+    if not making.found:
+        making.add("log", SinkSettings(use="log"))
+    making.check_levels()
+    return Destinations(
+        sinks=making.found, delivery=DeliverySettings(content=making.levels, mask=making.mask, apart=True)
+    )
+
+
+def _named(sinks: Sinks | Mapping[str, SinkSettings]) -> Mapping[str, object]:
+    """The sinks by name: the key, the built-in's name, or that of the class or function."""
+    if isinstance(sinks, Mapping):
+        return sinks
+    found: dict[str, object] = {}
+    for one in sinks:
+        if isinstance(one, str):
+            found[_free(one.rpartition(":")[2], found)] = SinkSettings(use=one)
+        else:
+            found[_free(_built_in(one) or name_of(cast("AnyEvaluator", one)) or "sink", found)] = one
+    return found
+
+
+def _built_in(sink: object) -> str:
+    """The name in the catalogue of a sink that is one of ours."""
+    path = f"{type(sink).__module__}:{type(sink).__qualname__}"
+    return next((name for name, entry in SINKS.items() if path in {entry.path, entry.path.rpartition(".")[0]}), "")
+
+
+class _Making:
+    """Makes sinks, each with its level of content."""
+
+    def __init__(self, emit_content: EmitContent | None, mask: Masking) -> None:
+        self.mask = mask
+        self.found: dict[str, Sink] = {}
+        self.levels: dict[str, Content] = {}
+        self._each: Mapping[str, Content] = emit_content if isinstance(emit_content, Mapping) else {}
+        self._all: Content | None = None if isinstance(emit_content, Mapping) else emit_content
+        for level in (*self._each.values(), self._all):
+            if level is not None and level not in CONTENT:
+                raise SpecError(f"emit_content: read {level!r}, expected {' or '.join(map(repr, CONTENT))}")
+
+    def _level(self, name: str) -> Content | None:
+        return self._each.get(name) or self._all
+
+    def add(self, name: str, one: object) -> None:
+        """Take a sink, a function, or what settings say of one."""
+        level = self._level(name)
+        if isinstance(one, str):
+            one = SinkSettings(use=one)
+        if isinstance(one, SinkSettings):
+            level = one.content if level is None else level
+            sink = self._made(name, one, level)
+        elif isinstance(one, StoreSink) and level not in {None, "all"}:
+            raise SpecError(f"emit_content: {name!r} is made already; give it there: StoreSink.open(content={level!r})")
+        elif is_sink(one):
+            sink = cast("Sink", one)
+        elif callable(one):
+            sink = CallbackSink(cast("Callable[[RunResult], object]", one))
+        else:
+            raise SpecError(f"sinks: read {one!r}, expected a name, a sink (`emit`, `close`) or a function")
+        if isinstance(sink, JsonLinesSink):
+            sink.equip(content=level, document=to_contract, mask=self.mask)
+        self.found[name] = sink
+        if level is not None:
+            self.levels[name] = level
+
+    def _made(self, name: str, one: SinkSettings, level: Content | None) -> Sink:
+        given: dict[str, object] = {"document": partial(to_contract, mask=self.mask), "mask": self.mask}
+        if level is not None:
+            given["content"] = level
+        return make_sink(one.use, one.options, given=given, where=f"sinks.{name}")
+
+    def add_asked(self, environ: Mapping[str, str]) -> None:
+        """Take the sinks that the environment asks for; one that cannot be made is told and left out."""
+        for name, entry in SINKS.items():
+            if entry.is_asked(environ) and (name != "otel_events" or has_logger_provider()):
+                try:
+                    self.add(name, SinkSettings(use=name))
+                except SpecError as error:
+                    _log.warning("spanwise: %s is set, but %s", ", ".join(entry.variables), error)
+
+    def check_levels(self) -> None:
+        """Refuse a level for a sink that is nowhere."""
+        for name in self._each:
+            if name not in self.found and name not in SINKS:
+                raise SpecError(f"emit_content: unknown sink {name!r}; there are: {', '.join(self.found)}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from spanwise.model.raw import LogEvent, RawSpan
 from spanwise.model.result import RunResult
@@ -11,6 +11,11 @@ from spanwise.model.score import Score
 from spanwise.model.trace import Run
 
 Record: TypeAlias = RawSpan | LogEvent
+
+Content: TypeAlias = Literal["none", "evidence", "all"]
+"""How much is let out of what people, models and tools wrote: nothing, quotes and reasons, or all of it."""
+Mask: TypeAlias = Callable[[str], str]
+"""A text without its secrets; what is masked already stays as it is."""
 
 
 @runtime_checkable
@@ -40,8 +45,21 @@ def outcome(steps: Iterator[Score | None], /) -> Score:
 AnyEvaluator: TypeAlias = Evaluator | SteppedEvaluator
 
 
+class Document(Protocol):
+    """How a run is spelt as JSON, with as much content as is asked for, its secrets masked."""
+
+    def __call__(
+        self, result: RunResult, /, *, content: Content = ..., mask: Mask | None = ...
+    ) -> Mapping[str, object]: ...
+
+
 class Sink(Protocol):
-    """A destination of results."""
+    """A destination of results.
+
+    It may say more of itself: `emits`, the content that it lets out where the user set nothing (a `Content`; "all"
+    where it does not say); `inline = True`, if it never waits and needs no thread of its own; `drops`, how many results
+    it refused, by reason; and `flush(timeout_s) -> bool`, which waits until what it was given has arrived.
+    """
 
     def emit(self, results: Sequence[RunResult], /) -> None: ...
     def close(self) -> None: ...

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from spanwise.masking import masked, shown
 from spanwise.model.calls import Retrieval, Tokens, ToolCall
+from spanwise.model.ports import Content, Mask
 from spanwise.model.result import RunResult
 from spanwise.model.score import Score
 from spanwise.model.trace import Run
@@ -12,12 +15,23 @@ from spanwise.model.trace import Run
 SCHEMA = "spanwise.score/1"
 
 
-def to_contract(result: RunResult, *, content: bool = True) -> dict[str, object]:
+def to_contract(
+    result: RunResult, /, *, content: Content | bool = "all", mask: Mask | None = None
+) -> dict[str, object]:
     """The result as the contract spells it.
 
-    Without content, what people, models and tools wrote is null; names, ids and numbers stay.
+    Without content (`none`, False) what people, models and tools wrote is null; names, ids and numbers stay. With
+    `evidence` quotes, reasons, issues and recommendations are told, and nothing else of it.
+
+    Args:
+        result: A run with its scores.
+        content: How much is told of what people, models and tools wrote.
+        mask: Takes secrets out of all that.
     """
-    run = result.run
+    level: Content = content if isinstance(content, str) else "all" if content else "none"
+    told = level != "none"
+    result = shown(result, content="all", masking=mask) if told else result
+    run, text = result.run, _Text(level=level, mask=mask)
     kind = {"query_type": result.query_type} if result.query_type else {}
     return {
         "schema": SCHEMA,
@@ -25,42 +39,59 @@ def to_contract(result: RunResult, *, content: bool = True) -> dict[str, object]
         "run_id": run.run_id,
         "source": result.source,
         "completeness": {"complete": run.completeness.complete, "reasons": list(run.completeness.reasons)},
-        "query": run.query if content else None,
+        "query": text.of(run.query),
         **kind,
-        "answer": run.answer if content else None,
+        "answer": text.of(run.answer),
         "agents": [agent.name for agent in run.agents],
-        "tool_calls": [_call(call, content=content) for call in run.tool_calls],
+        "tool_calls": [_call(call, text) for call in run.tool_calls],
         "llm_calls": len(run.llm_calls),
         "tokens": _tokens(run.tokens),
         "cost_usd": run.cost_usd,
         "cost_estimated": run.cost_estimated,
         "duration_ms": run.duration_ms if run.timed else None,
-        "retrievals": [_retrieval(item, content=content) for item in run.retrievals],
+        "retrievals": [_retrieval(item, text) for item in run.retrievals],
         "handoffs": [{"from": item.source, "to": item.target, "span_id": item.span_id} for item in run.handoffs],
         "session_id": run.who.session_id,
         "user_id": run.who.user_id,
         "missing": _missing(run),
         "repairs": list(run.trace.repairs),
-        "scores": [_score(result, score, content=content) for score in result.scores],
-        "issues": _gathered([score.issues for score in result.scores]) if content else None,
-        "recommendations": _gathered([score.recommendations for score in result.scores]) if content else None,
+        "scores": [_score(result, score, content=told) for score in result.scores],
+        "issues": _gathered([score.issues for score in result.scores]) if told else None,
+        "recommendations": _gathered([score.recommendations for score in result.scores]) if told else None,
     }
 
 
-def _call(call: ToolCall, *, content: bool) -> dict[str, object]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """How what people, models and tools wrote is told."""
+
+    level: Content
+    mask: Mask | None
+
+    @property
+    def whole(self) -> bool:
+        """It is told at all, beyond quotes and reasons."""
+        return self.level == "all"
+
+    def of(self, value: object) -> object:
+        """A value, masked; None where it may not be told."""
+        if not self.whole:
+            return None
+        return value if self.mask is None else masked(value, self.mask)
+
+
+def _call(call: ToolCall, text: _Text) -> dict[str, object]:
     return {
         "name": call.name,
-        "arguments": call.arguments if content else None,
-        "result": call.result if content else None,
+        "arguments": text.of(call.arguments),
+        "result": text.of(call.result),
         "status": call.status,
         "span_id": call.span_id,
         "call_id": call.call_id,
         "origin": call.origin,
         "control": call.control,
         "start_ns": call.start_ns,
-        "error": None
-        if call.error is None
-        else {"type": call.error.type, "message": call.error.message if content else None},
+        "error": None if call.error is None else {"type": call.error.type, "message": text.of(call.error.message)},
     }
 
 
@@ -76,9 +107,9 @@ def _tokens(tokens: Tokens | None) -> Mapping[str, int | None] | None:
     }
 
 
-def _retrieval(item: Retrieval, *, content: bool) -> dict[str, object]:
+def _retrieval(item: Retrieval, text: _Text) -> dict[str, object]:
     documents = None if item.documents is None else [{"id": d.id, "score": d.score} for d in item.documents]
-    return {"query": item.query if content else None, "documents": documents, "span_id": item.span_id}
+    return {"query": text.of(item.query), "documents": documents, "span_id": item.span_id}
 
 
 def _missing(run: Run) -> list[dict[str, str]]:
@@ -92,7 +123,7 @@ def _score(result: RunResult, score: Score, *, content: bool) -> dict[str, objec
         "unit": score.unit or None,
         "label": score.label or None,
         "status": score.status,
-        "reason": reason_of(score, content=content),
+        "reason": score.reason if content else reason_of(score, content=False) or None,
         "evidence": [{"span_id": e.span_id, "quote": e.quote if content else None} for e in score.evidence],
         "issues": list(score.issues) if content else None,
         "recommendations": list(score.recommendations) if content else None,

@@ -16,7 +16,8 @@ def line_of(result: RunResult) -> str:
     parts = [f"{who}: {_overall(result)}"]
     worst = worst_of(result)
     if worst is not None:
-        parts.append(f"worst {worst.name} {worst.value:.2f} ({excerpt(worst.reason, limit=_REASON)})")
+        why = f" ({excerpt(worst.reason, limit=_REASON)})" if worst.reason else ""
+        parts.append(f"worst {worst.name} {worst.value:.2f}{why}")
     unknown = [score.name for score in result.scores if score.status == "not_measurable"]
     if unknown:
         parts.append(f"not measurable: {', '.join(unknown)}")

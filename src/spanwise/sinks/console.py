@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+from spanwise.model.ports import Content
 from spanwise.model.result import RunResult
 from spanwise.sinks._line import line_of
 
@@ -35,6 +37,9 @@ def _write(line: str, label: str) -> None:
 @dataclass(frozen=True, slots=True)
 class ConsoleSink:
     """Prints each run on a line of its own."""
+
+    emits: ClassVar[Content] = "all"
+    inline: ClassVar[bool] = True
 
     _show: Callable[[str, str], None] = field(default_factory=_printer)
 
