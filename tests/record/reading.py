@@ -25,8 +25,8 @@ class Recorded:
     def __init__(self) -> None:
         given = trace.get_tracer_provider()
         if not isinstance(given, TracerProvider):
-            given = TracerProvider()
-            trace.set_tracer_provider(given)
+            trace.set_tracer_provider(TracerProvider())
+            given = trace.get_tracer_provider()  # where another test instrumented, the one that stood in for it
         if given not in _SEEN:
             given.add_span_processor(SimpleSpanProcessor(_EXPORTER))
             _SEEN.append(given)
