@@ -65,9 +65,9 @@ def test_without_any() -> None:
     assert {"log": "LogSink", "console": "ConsoleSink"} == kinds(sinks_of(["log"], console=True))
 
 
-def test_the_environment_asks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_environment_asks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, require: Callable[[str], str]) -> None:
     """Variables ask for sinks where neither code nor settings name any."""
-    pytest.importorskip("sqlalchemy")
+    require("sqlalchemy")
     monkeypatch.setenv("SPANWISE_JSONL", str(tmp_path / "x.jsonl"))
     monkeypatch.setenv("SPANWISE_STORE", str(tmp_path / "runs.db"))
     assert {"jsonl": "JsonLinesSink", "store": "StoreSink"} == kinds(sinks_of(None))
@@ -138,8 +138,9 @@ def test_levels_that_are_none(level: object, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_a_store_that_is_made_already(tmp_path: Path) -> None:
+def test_a_store_that_is_made_already(tmp_path: Path, require: Callable[[str], str]) -> None:
     """Its level is set where it is made: a lower one here could not be kept."""
+    require("sqlalchemy")
     store = StoreSink.open(tmp_path / "runs.db")
     with pytest.raises(SpecError, match=r"StoreSink\.open\(content='none'\)"):
         sinks_of([store], emit_content="none")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
 
 from spanwise.sinks.prometheus import PrometheusSink
 from tests.sinks.outlets import Local, Row
@@ -45,7 +44,7 @@ class _Otlp(Local):
 
     def start(self) -> OtlpServer:
         """A server for what the app's exporters send."""
-        pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs opentelemetry-exporter-otlp")
+        import_module("opentelemetry.exporter.otlp.proto.http")
         from tests.sinks.otlp_server import OtlpServer
 
         self.server = OtlpServer()
