@@ -6,6 +6,7 @@ import base64
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from spanwise.model.result import RunResult
 from tests.capture.exporting import WAIT_S, Seen
 from tests.sinks.otlp_server import OtlpGrpcServer, OtlpServer, Received
 
-pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs opentelemetry-exporter-otlp")
+import_module("opentelemetry.exporter.otlp.proto.http")
 
 SCRIPT = """
 import sys
@@ -103,7 +104,7 @@ def test_otlp_over_http(processor: type[SimpleSpanProcessor]) -> None:
 @pytest.mark.parametrize("processor", [SimpleSpanProcessor, BatchSpanProcessor])
 def test_otlp_over_grpc(processor: type[SimpleSpanProcessor]) -> None:
     """The scores arrive in OTLP over gRPC."""
-    pytest.importorskip("grpc", reason="needs grpcio")
+    import_module("grpc")
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 
     with OtlpGrpcServer() as server:
@@ -114,7 +115,7 @@ def test_otlp_over_grpc(processor: type[SimpleSpanProcessor]) -> None:
 
 def test_langfuse() -> None:
     """Behind Langfuse's own processor the scores arrive, though its filter leaves out the request's span."""
-    processors = pytest.importorskip("langfuse._client.span_processor", reason="needs langfuse")
+    processors = import_module("langfuse._client.span_processor")
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
     with OtlpServer() as server:
@@ -132,7 +133,7 @@ def test_langfuse() -> None:
 
 def test_logfire(root: Path) -> None:
     """Under Logfire, in a process that ends without a flush, the scores arrive."""
-    pytest.importorskip("logfire", reason="needs logfire")
+    import_module("logfire")
     with OtlpServer() as server:
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, server.url],

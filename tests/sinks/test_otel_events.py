@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from tests.making import TRACE, agent, run_of, span, span_id
 from tests.sinks.otlp_server import Got, OtlpGrpcServer, OtlpServer
 from tests.sinks.results import result
 
-pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs opentelemetry-exporter-otlp")
+import_module("opentelemetry.exporter.otlp.proto.http")
 
 GIVEN = RunResult(
     run=run_of(agent(1, **{"session.id": "s-1", "user.id": "ann"})),
@@ -147,7 +148,7 @@ def test_events_over_http() -> None:
 
 def test_events_over_grpc() -> None:
     """The same arrives over gRPC."""
-    pytest.importorskip("grpc", reason="needs grpcio")
+    import_module("grpc")
     from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter
 
     with OtlpGrpcServer() as server:
@@ -245,7 +246,7 @@ def test_a_real_result() -> None:
 
 def test_under_logfire(root: Path) -> None:
     """Logfire's providers, which are the global ones once it is configured, take events, metrics and spans."""
-    pytest.importorskip("logfire", reason="needs logfire")
+    import_module("logfire")
     with OtlpServer() as server:
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, server.url],

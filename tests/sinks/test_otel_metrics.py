@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from spanwise.sinks.otel_metrics import OtelMetricsSink
 from tests.making import TRACE, agent, run_of, span_id, trace_id
 from tests.sinks.otlp_server import OtlpGrpcServer, OtlpServer, Received, attributes_of
 
-pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs opentelemetry-exporter-otlp")
+import_module("opentelemetry.exporter.otlp.proto.http")
 
 SCORES = (
     Score(name="redundancy", value=0.5, label="alert"),
@@ -113,7 +114,7 @@ def test_exemplars_link_to_the_span(server: OtlpServer) -> None:
 
 def test_metrics_over_grpc() -> None:
     """The same arrives over gRPC."""
-    pytest.importorskip("grpc", reason="needs grpcio")
+    import_module("grpc")
     from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
 
     with OtlpGrpcServer() as server:
