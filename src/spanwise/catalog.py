@@ -26,6 +26,7 @@ from spanwise.evaluators.retrieval_relevance import RetrievalRelevance
 from spanwise.evaluators.tool_arguments import ToolArguments
 from spanwise.evaluators.tool_selection import ToolSelection
 from spanwise.evaluators.tool_sequence import ToolSequence
+from spanwise.judges import Goal, PlanAdherence, PlanQuality, ReasoningQuality, Rubric, ToolChoice
 from spanwise.model.ports import AnyEvaluator, Evaluator, Sink
 from spanwise.parameters import built
 from spanwise.sources import SOURCES as ALL_SOURCES
@@ -54,6 +55,16 @@ CLASSIC: Mapping[str, Callable[..., Evaluator]] = {
     "latency": classic.Latency,
     "retrieval_relevance": classic.RetrievalRelevance,
 }
+
+JUDGES: Mapping[str, Callable[..., Evaluator]] = {
+    "reasoning_quality": ReasoningQuality,
+    "plan_quality": PlanQuality,
+    "plan_adherence": PlanAdherence,
+    "tool_choice": ToolChoice,
+    "goal": Goal,
+    "rubric": Rubric,
+}
+"""They ask a language model, and so run where they are named, in no profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

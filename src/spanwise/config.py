@@ -10,6 +10,10 @@
     redundancy_strict = { use = "redundancy", near_duplicates = "count" }
     refund = { use = "acme.checks:Refund", limit = 3 }
 
+    [tool.spanwise.judge]                        # for judges, which run where they are named: goal = true
+    models = ["openai:gpt-5-mini"]
+    day_usd = 5.0
+
     [tool.spanwise.weights]                      # for the overall score; what is not named stays as it is
     refund = 0.2
 
@@ -40,6 +44,8 @@ from typing import cast
 from spanwise.catalog import PROFILES, default_evaluators
 from spanwise.errors import ModelError, SpecError
 from spanwise.evaluators.overall import Overall, is_known, is_weight
+from spanwise.extensions import Adapt
+from spanwise.judges import Panel, with_settings
 from spanwise.masking import CONTENT, DEFAULT, Content, Masking
 from spanwise.model.expectation import Rules
 from spanwise.model.ports import AnyEvaluator
@@ -47,7 +53,7 @@ from spanwise.parameters import built
 from spanwise.run import DEFAULT_THRESHOLD, THRESHOLDS
 from spanwise.selection import OVERALL, Selection, read_rules
 
-KEYS = ("profile", "evaluators", "weights", "thresholds", "rules", "budget_ms", "sinks", "masking")
+KEYS = ("profile", "evaluators", "judge", "weights", "thresholds", "rules", "budget_ms", "sinks", "masking")
 _LIMITS = ("ok", "alert")
 _NS_PER_MS = 1_000_000
 
@@ -73,7 +79,9 @@ class Settings:
     budget_ns: int | None = None
     sinks: Mapping[str, SinkSettings] = field(default_factory=dict[str, SinkSettings])
     masking: Masking = DEFAULT
+    panel: Panel | None = None
     source: str = ""
+    adapt: Adapt | None = field(default=None, repr=False, compare=False)
 
     def only(self, names: Collection[str]) -> Settings:
         """These settings for the evaluators of these names alone; an overall score is given if it is named.
@@ -81,10 +89,11 @@ class Settings:
         Raises:
             SpecError: No evaluator has one of the names.
         """
-        selection = Selection(profile=self.profile, rules=self.rules.rules, held=self.evaluators)
+        selection = Selection(profile=self.profile, rules=self.rules.rules, held=self.evaluators, adapt=self.adapt)
         found = selection.by_name(names, "evaluators")
         if selection.errors:
             raise SpecError("\n".join(selection.errors))
+        found = with_settings(found, panel=self.panel, checks=self.evaluators, thresholds=self.thresholds)
         return replace(self, evaluators=found, overall=self.overall if OVERALL in names else None)
 
     @property
@@ -93,13 +102,16 @@ class Settings:
         return (*self.evaluators, OVERALL) if self.overall else tuple(self.evaluators)
 
 
-def load(path: Path | None = None, *, start: Path | None = None, profile: str = "") -> Settings:
+def load(
+    path: Path | None = None, *, start: Path | None = None, profile: str = "", adapt: Adapt | None = None
+) -> Settings:
     """The settings in a file, or in the nearest one at or above a folder; the defaults where there is none.
 
     Args:
         path: A file; the nearest one where not given.
         start: The folder to look from; the current one where not given.
         profile: Goes before the file's.
+        adapt: Makes evaluators of runs out of those of another library, which paths may lead to.
 
     Raises:
         SpecError: A file that was named is not there, or its text is not usable, or there is no such profile.
@@ -107,12 +119,12 @@ def load(path: Path | None = None, *, start: Path | None = None, profile: str = 
     if profile and profile not in PROFILES:
         raise SpecError(f"read {profile!r}, expected a profile: {', '.join(PROFILES)}")
     if path is not None:
-        return _read(path, profile) or _settings({}, _Place(str(path), profile))
+        return _read(path, profile, adapt) or _settings({}, _Place(str(path), profile, adapt))
     for candidate in _candidates(start or Path.cwd()):
-        found = _read(candidate, profile) if candidate.is_file() else None
+        found = _read(candidate, profile, adapt) if candidate.is_file() else None
         if found is not None:
             return found
-    return _settings({}, _Place("", profile))
+    return _settings({}, _Place("", profile, adapt))
 
 
 def _candidates(start: Path) -> Iterator[Path]:
@@ -130,6 +142,7 @@ class _Place:
 
     source: str
     profile: str
+    adapt: Adapt | None = None
     where: str = ""
     errors: list[str] = field(default_factory=list[str])
 
@@ -138,7 +151,7 @@ class _Place:
         return _inner(self.where, key)
 
 
-def _read(path: Path, profile: str) -> Settings | None:
+def _read(path: Path, profile: str, adapt: Adapt | None) -> Settings | None:
     """The settings of a file; None where it is a pyproject.toml that has none."""
     try:
         document: Mapping[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -146,7 +159,7 @@ def _read(path: Path, profile: str) -> Settings | None:
         raise SpecError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SpecError(f"{path}: is not TOML: {error}") from error
-    place = _Place(str(path), profile)
+    place = _Place(str(path), profile, adapt)
     table: object = document
     if path.name == "pyproject.toml":
         place.where = "tool.spanwise"
@@ -166,19 +179,33 @@ def _settings(table: object, at: _Place) -> Settings:
     profile = at.profile or _profile(fields.get("profile", "default"), at)
     folder = Path(at.source).parent
     rules = read_rules(fields["rules"], at.of("rules"), folder, errors) if "rules" in fields else ()
-    selection = Selection(profile=profile, folder=folder, rules=rules, errors=errors)
+    selection = Selection(profile=profile, folder=folder, rules=rules, errors=errors, adapt=at.adapt)
     evaluators, overall = _evaluators(fields.get("evaluators", {}), at, selection)
+    weighed = _overall(fields.get("weights", {}), profile, evaluators, at) if overall else None
+    thresholds = _thresholds(fields.get("thresholds", {}), at)
+    panel = _panel(fields["judge"], at) if "judge" in fields else None
     return Settings(
         profile=profile,
-        evaluators=evaluators,
-        overall=_overall(fields.get("weights", {}), profile, evaluators, at) if overall else None,
-        thresholds=_thresholds(fields.get("thresholds", {}), at),
+        evaluators=with_settings(evaluators, panel=panel, checks=evaluators, thresholds=thresholds),
+        overall=weighed,
+        thresholds=thresholds,
+        panel=panel,
         rules=Rules(rules),
         budget_ns=_budget(fields["budget_ms"], at) if "budget_ms" in fields else None,
         sinks=_sinks(fields.get("sinks", {}), at),
         masking=_masking(fields["masking"], at) if "masking" in fields else DEFAULT,
         source=at.source,
+        adapt=at.adapt,
     )
+
+
+def _panel(value: object, at: _Place) -> Panel | None:
+    """Who judges; a folder for replies is named from the folder of the file."""
+    where = at.of("judge")
+    panel = cast("Panel | None", built(Panel, _table(value, where, None, at.errors), where, at.errors))
+    if panel is None or not panel.cache:
+        return panel
+    return replace(panel, cache=str(Path(at.source).parent / Path(panel.cache).expanduser()))
 
 
 def _inner(where: str, key: str) -> str:

@@ -16,9 +16,11 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from typing import TypeAlias
 
 from spanwise.errors import SpecError
 
+Adapt: TypeAlias = Callable[[object], object]
 GROUP = "spanwise.evaluators"
 SINKS = "spanwise.sinks"
 EXPECTED = "a value that is called on a run and returns a Score, or has `steps(run)`"
@@ -55,13 +57,19 @@ def listed() -> Sequence[Listed]:
     return out
 
 
-def load(path: str) -> object:
+def _as_it_is(found: object, /) -> object:
+    return found
+
+
+def load(path: str, adapt: Adapt = _as_it_is) -> object:
     """What a dotted path such as `acme.checks:Refund` leads to: an evaluator, or a class of evaluators.
+
+    `adapt` makes one of what is there, where that is the evaluator of another library.
 
     Raises:
         SpecError: The path is none, nothing is there, its import fails, or what is there is no evaluator.
     """
-    found = _at(path, "acme.checks:Refund")
+    found = _at(path, "acme.checks:Refund", adapt)
     if isinstance(found, type):
         problem = "" if _makes_evaluators(found) else "its values cannot be called and have no steps"
     else:
@@ -89,8 +97,8 @@ def is_sink(value: object) -> bool:
     return all(callable(getattr(value, name, None)) for name in ("emit", "close"))
 
 
-def _at(path: str, example: str) -> object:
-    """What stands at a dotted path."""
+def _at(path: str, example: str, adapt: Adapt = _as_it_is) -> object:
+    """What stands at a dotted path, adapted."""
     module, separator, name = path.partition(":")
     if not separator or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
         raise SpecError(f"read {path!r}, expected a path such as {example!r}")
@@ -98,9 +106,11 @@ def _at(path: str, example: str) -> object:
         found: object = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
+        return adapt(found)
+    except SpecError:
+        raise
     except Exception as error:
         raise SpecError(f"{path!r} cannot be loaded: {type(error).__name__}: {error}") from error
-    return found
 
 
 def _makes_evaluators(kind: type) -> bool:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from spanwise import extensions
-from spanwise.catalog import EVALUATORS, PROFILES
+from spanwise.catalog import EVALUATORS, JUDGES, PROFILES
 from spanwise.errors import SpecError
 from spanwise.evaluators.tool_selection import ToolSelection
 from spanwise.evaluators.tool_sequence import ToolSequence
+from spanwise.extensions import Adapt
 from spanwise.model.expectation import Rule
 from spanwise.model.ports import AnyEvaluator
 from spanwise.parameters import built
@@ -26,12 +27,14 @@ class Selection:
     """Evaluators as they are asked for; what cannot be is told among the errors, with its place.
 
     `rules` are those of queries, for an evaluator that has none of its own; files of rules are named from `folder`.
+    `adapt` makes evaluators of runs out of those of another library.
     """
 
     profile: str
     folder: Path = Path()
     rules: tuple[Rule, ...] = ()
     held: Mapping[str, AnyEvaluator] = field(default_factory=dict[str, AnyEvaluator])
+    adapt: Adapt | None = None
     errors: list[str] = field(default_factory=list[str])
 
     def by_name(self, names: Collection[str], where: str) -> dict[str, AnyEvaluator]:
@@ -82,7 +85,7 @@ class Selection:
     def _made(self, use: str, parameters: Mapping[str, object], place: str) -> AnyEvaluator | None:
         """The evaluator of a name, an entry point or a path, with some parameters; None where there is none."""
         try:
-            make = extensions.load(use) if ":" in use else self._known(use)
+            make = self._loaded(use) if ":" in use else self._known(use)
         except SpecError as error:
             self.errors.append(f"{place}: {error}")
             return None
@@ -97,11 +100,14 @@ class Selection:
         return self._built(use, cast("Callable[..., object]", make), parameters, place)
 
     def _known(self, name: str) -> object | None:
-        own = PROFILES[self.profile].evaluators.get(name) or EVALUATORS.get(name)
+        own = PROFILES[self.profile].evaluators.get(name) or EVALUATORS.get(name) or JUDGES.get(name)
         if own is not None:
             return own
         point = extensions.announced().get(name)
-        return extensions.load(point.value) if point else None
+        return self._loaded(point.value) if point else None
+
+    def _loaded(self, path: str) -> object:
+        return extensions.load(path) if self.adapt is None else extensions.load(path, self.adapt)
 
     def _built(
         self, use: str, make: Callable[..., object], parameters: Mapping[str, object], place: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,9 +24,11 @@ from spanwise.config import SinkSettings, load
 from spanwise.delivery import DeliverySettings
 from spanwise.errors import ModelError, SpecError
 from spanwise.extensions import is_sink, problem_of
+from spanwise.judges import Beside, Judge
 from spanwise.masking import CONTENT, Masking
 from spanwise.model.ports import AnyEvaluator, Content, Mask, Sink
 from spanwise.model.result import RunResult
+from spanwise.model.trace import Run
 from spanwise.pipeline import Others, Scoring
 from spanwise.report.contract import to_contract
 from spanwise.run import name_of
@@ -53,11 +55,39 @@ class Bounds:
 
     def counts(self) -> dict[str, int]:
         """Why runs were not scored, or not by all: what sampling, and evaluators that run elsewhere, have counted."""
-        helper = self.others.isolated if self.others is not None else None
+        elsewhere = self.others.isolated if self.others is not None else None
         return {
             **self.gate.counts,
-            **(helper.counts if isinstance(helper, Helper) else {}),
+            **(elsewhere.counts if isinstance(elsewhere, Helper | Beside | Elsewhere) else {}),
         }
+
+
+class Elsewhere:
+    """Several places where evaluators run that do not run here, as one."""
+
+    def __init__(self, *places: Helper | Beside) -> None:
+        self._places = places
+        self.evaluators = tuple(name for place in places for name in place.evaluators)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What each has counted."""
+        return {what: count for place in self._places for what, count in place.counts.items()}
+
+    def submit(self, run: Run, revision: int = 1, names: Collection[str] | None = None) -> None:
+        """Give a run to each place that has evaluators of these names."""
+        for place in self._places:
+            place.submit(run, revision, names)
+
+    def results(self) -> Sequence[RunResult]:
+        """What came back."""
+        return [result for place in self._places for result in place.results()]
+
+    def close(self, timeout_s: float = 5.0) -> bool:
+        """Close every place, the later ones with what is left of the time."""
+        until = time.monotonic() + timeout_s
+        closed = [place.close(max(until - time.monotonic(), 0.0)) for place in self._places]
+        return all(closed)
 
 
 def gate_of(sampling: Sampling | Gate | None, in_evaluate: InEvaluate = "tag") -> EvaluateGate:
@@ -79,22 +109,27 @@ def _sampled(sampling: Sampling | Gate | None) -> Gate | None:
 def kept_apart(scoring: Scoring, *, isolate: str | None, share: float) -> tuple[Scoring, Others]:
     """The evaluators that are not ours in a process of their own, or held to their share of time.
 
+    Judges wait for models on threads of their own, in either case.
+
     Raises:
         SpecError: There is no such way to isolate, or one of them cannot be sent there.
     """
     if isolate not in {None, "process"}:
         raise SpecError(f"isolate: read {isolate!r}, expected 'process' or None")
+    judges = {name: one for name, one in scoring.evaluators.items() if isinstance(one, Judge)}
+    beside = Beside(judges, thresholds=scoring.thresholds) if judges else None
+    scoring = replace(scoring, evaluators={name: one for name, one in scoring.evaluators.items() if name not in judges})
     foreign = {name: one for name, one in scoring.evaluators.items() if not _is_ours(one)}
     if not foreign:
-        return scoring, Others()
+        return scoring, Others(isolated=beside)
     if isolate is None:
-        return scoring, Others(names=frozenset(foreign), share=TimeShare(share))
+        return scoring, Others(names=frozenset(foreign), share=TimeShare(share), isolated=beside)
     own = {name: one for name, one in scoring.evaluators.items() if name not in foreign}
     try:
         helper = Helper(foreign, thresholds=scoring.thresholds)
     except ModelError as error:
         raise SpecError(f"isolate: {error}") from error
-    return replace(scoring, evaluators=own), Others(isolated=helper)
+    return replace(scoring, evaluators=own), Others(isolated=Elsewhere(helper, beside) if beside else helper)
 
 
 def _is_ours(evaluator: object) -> bool:
