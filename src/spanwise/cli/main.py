@@ -10,11 +10,13 @@ from typing import Annotated
 
 import typer
 
+from spanwise.cli.dataset import to_dataset
 from spanwise.cli.demo import demo
 from spanwise.cli.doctor import doctor
 from spanwise.cli.evaluators import evaluators
 from spanwise.cli.guard import FINE, INTERRUPTED, guarded, silence, tell_bug
 from spanwise.cli.inspect import inspect
+from spanwise.cli.judge import audit
 from spanwise.cli.score import score
 from spanwise.cli.store import list_runs, prune, show
 
@@ -51,6 +53,10 @@ store = typer.Typer(
     help="What the store has kept.", context_settings=_HELP, rich_markup_mode=None, no_args_is_help=True
 )
 app.add_typer(store, name="store", short_help="Look into the store of runs.")
+judge = typer.Typer(
+    help="Judges that ask a language model.", context_settings=_HELP, rich_markup_mode=None, no_args_is_help=True
+)
+app.add_typer(judge, name="judge", short_help="Find out how far judges can be trusted.")
 
 
 def _add(
@@ -109,11 +115,26 @@ _add(
     group=store,
 )
 _add(
+    to_dataset,
+    "Make a pydantic-evals dataset of runs.",
+    ("spanwise store to-dataset -o cases.yaml", "of the last 20 runs"),
+    ("spanwise store to-dataset --label alert --since 1d -o cases.yaml", "of what went wrong today"),
+    group=store,
+    name="to-dataset",
+)
+_add(
     prune,
     "Delete old runs now.",
     ("spanwise store prune", "what is older than 7 days, or past 1 GB"),
     ("spanwise store prune --max-age 1d --max-size 100MB", "with other limits"),
     group=store,
+)
+_add(
+    audit,
+    "Say how far a judge can be trusted.",
+    ("spanwise judge audit traces/ --judge goal --labels labels.csv", "against people's labels"),
+    ("spanwise judge audit traces/ --judge tool_choice --retests 3", "against rules and itself"),
+    group=judge,
 )
 
 

@@ -14,6 +14,7 @@ from spanwise.cli.options import AsTable, NoContent, Paths, TableFormat
 from spanwise.cli.output import Output
 from spanwise.cli.progress import Waiting
 from spanwise.config import Settings, load
+from spanwise.evals.foreign import adapting
 from spanwise.gate.limits import Gate, Limits, Verdict, parse_limits
 from spanwise.model.result import RunResult
 from spanwise.offline.reading import Reading
@@ -44,7 +45,12 @@ def score(
     format_: AsTable = TableFormat.TABLE,
     evaluator: Annotated[
         list[str] | None,
-        typer.Option("--evaluator", metavar="NAME", help="Run this evaluator only; may be given several times."),
+        typer.Option(
+            "--evaluator",
+            metavar="NAME",
+            help="Run this evaluator only: a name, or the path of one (acme.checks:Refund), be it of Spanwise or of"
+            " pydantic-evals; may be given several times.",
+        ),
     ] = None,
     profile: Annotated[
         str | None,
@@ -109,7 +115,7 @@ def score(
     Up to five runs are shown with a table each, more as a summary: how each score is distributed, which numbers call
     for somebody, and the ten worst runs. JSON is one object per run and line.
     """
-    settings = load(config, profile=profile or "")
+    settings = load(config, profile=profile or "", adapt=adapting)
     if evaluator:
         settings = settings.only(evaluator)
     limits = Limits(

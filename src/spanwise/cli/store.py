@@ -35,6 +35,30 @@ Where: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Session: TypeAlias = Annotated[
+    str | None, typer.Option("--session", metavar="ID", help="Runs of this session only.", show_default=False)
+]
+Request: TypeAlias = Annotated[
+    str | None, typer.Option("--request", metavar="ID", help="Runs of this request only.", show_default=False)
+]
+Agent: TypeAlias = Annotated[
+    str | None, typer.Option("--agent", metavar="NAME", help="Runs of this agent only.", show_default=False)
+]
+ScoreName: TypeAlias = Annotated[
+    str | None, typer.Option("--score", metavar="NAME", help="Runs that have this score.", show_default=False)
+]
+Label: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--label", metavar="LABEL", help="Runs with a score of this label: alert.", show_default=False),
+]
+Below: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--below", metavar="VALUE", help="Runs with a score of less than this.", show_default=False),
+]
+Since: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--since", metavar="AGE", help="Runs that began since then: 30m, 12h, 7d.", show_default=False),
+]
 Limit: TypeAlias = Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many runs.")]
 
 
@@ -42,30 +66,13 @@ def list_runs(
     *,
     format_: AsTable = TableFormat.TABLE,
     limit: Limit = 20,
-    session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="Runs of this session only.", show_default=False)
-    ] = None,
-    request: Annotated[
-        str | None, typer.Option("--request", metavar="ID", help="Runs of this request only.", show_default=False)
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="Runs of this agent only.", show_default=False)
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option("--score", metavar="NAME", help="Runs that have this score.", show_default=False)
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", metavar="LABEL", help="Runs with a score of this label: alert.", show_default=False),
-    ] = None,
-    below: Annotated[
-        float | None,
-        typer.Option("--below", metavar="VALUE", help="Runs with a score of less than this.", show_default=False),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="AGE", help="Runs that began since then: 30m, 12h, 7d.", show_default=False),
-    ] = None,
+    session: Session = None,
+    request: Request = None,
+    agent: Agent = None,
+    score: ScoreName = None,
+    label: Label = None,
+    below: Below = None,
+    since: Since = None,
     store: Where = None,
     width: Width = None,
 ) -> int:
@@ -73,7 +80,7 @@ def list_runs(
 
     What is given must all hold; --label and --below are about the score that --score names, else about any.
     """
-    since_ns = None if since is None else time.time_ns() - round(seconds_of(since, "--since") * 1e9)
+    since_ns = began_since(since)
 
     def work(kept: Store) -> int:
         found = kept.query(
@@ -96,7 +103,7 @@ def list_runs(
             complain(f"note: no run in {kept.where} is what was asked for")
         return FINE
 
-    return _with_store(store, work)
+    return with_store(store, work)
 
 
 def show(
@@ -133,7 +140,7 @@ def show(
                     out.show(lambda to, one=one: show_kept(to, one), width=width)
         return FINE
 
-    return _with_store(store, work)
+    return with_store(store, work)
 
 
 def prune(
@@ -164,10 +171,10 @@ def prune(
                 out.show(lambda to: rows(to, told))
         return FINE
 
-    return _with_store(store, work)
+    return with_store(store, work)
 
 
-def _with_store(where: str | None, work: Callable[[Store], int]) -> int:
+def with_store(where: str | None, work: Callable[[Store], int]) -> int:
     """What the work gives; 2 for a store that cannot be used, 3 where something around it failed."""
     try:
         from spanwise.store import Store
@@ -181,6 +188,15 @@ def _with_store(where: str | None, work: Callable[[Store], int]) -> int:
     except SinkError as error:
         complain(f"error: {error}")
         return UNUSABLE if isinstance(error, UnusableStoreError) else INTERNAL
+
+
+def began_since(age: str | None) -> int | None:
+    """The moment that lies an age such as 12h back, in nanoseconds since 1970.
+
+    Raises:
+        SpecError: The text is none.
+    """
+    return None if age is None else time.time_ns() - round(seconds_of(age, "--since") * 1e9)
 
 
 def seconds_of(text: str, option: str) -> float:

@@ -11,10 +11,12 @@ from types import TracebackType
 
 from spanwise.errors import ModelError, SinkError
 from spanwise.model.result import RunResult
+from spanwise.model.trace import Trace
 from spanwise.store._database import Database
 from spanwise.store._pruning import PART, Pruned, Retention, prune_part
 from spanwise.store._reading import Question, read_run, read_runs
 from spanwise.store._rows import Content, Document, Shape
+from spanwise.store._traces import read_trace
 from spanwise.store._writing import write
 from spanwise.store.failures import RefusedResultsError, UnusableStoreError
 from spanwise.store.kept import KeptRun
@@ -147,6 +149,14 @@ class Store:
     def get(self, trace_id: str, run_id: str = "", /) -> KeptRun | None:
         """A run with all that is known of it; None where the store does not have it."""
         return self._database.read(lambda connection: read_run(connection, trace_id, run_id))
+
+    def trace(self, trace_id: str, /) -> Trace | None:
+        """A trace with its runs, to be scored again; None where the store does not have it.
+
+        Raises:
+            SinkError: Its spans were stored without content.
+        """
+        return self._database.read(lambda connection: read_trace(connection, trace_id))
 
     def query(
         self,
