@@ -126,7 +126,8 @@ from spanwise.capture.instrument import instrument
 provider = TracerProvider()
 
 def show(result):
-    print(os.getpid() == PARENT, result.run.agents[0].name, flush=True)
+    # At once, past Python's buffer: a fork in the midst of it would have the child write the rest.
+    os.write(1, f"{os.getpid() == PARENT} {result.run.agents[0].name}\\n".encode())
 
 handle = instrument(provider, sinks=[show])
 tracer = provider.get_tracer("app")
