@@ -13,7 +13,7 @@ export WORKERS ARGS
 PYTEST := $(BIN)/python -m pytest
 COG_FILES := README.md $(wildcard docs/*.md docs/*/*.md)
 
-.PHONY: help setup demo test lint fix snap bench instructions fuzz docs coverage wheel lowest e2e check nightly nightly-list record lock clean
+.PHONY: help setup demo test lint fix snap bench bench-grounding instructions fuzz docs coverage wheel lowest e2e check nightly nightly-list record lock clean
 
 help: ## list the verbs
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /make \1\t/' | expand -t 16
@@ -44,6 +44,9 @@ snap: setup ## accept new snapshots and show what changed
 
 bench: setup ## measure speed and memory, as ratios within one run
 	@$(BIN)/python -m bench $(ARGS)
+
+bench-grounding: setup ## measure grounding: how right it is, what each feature is worth, how fast it reads
+	@$(BIN)/python -m bench grounding $(ARGS)
 
 instructions: setup ## count the instructions of capture and scoring, against the kept counts (ARGS=--record keeps new ones)
 	@scripts/valgrind

@@ -24,6 +24,7 @@ from bench import (
     m4_shapes,
     m5_tools,
     m6_offline,
+    m8_grounding,
     m9_held,
     m10_overload,
     m_store,
@@ -41,6 +42,7 @@ PARTS: dict[str, Callable[[Plan], None]] = {
     "tools": m5_tools.measure,
     "offline": m6_offline.measure,
     "store": m_store.measure,
+    "grounding": m8_grounding.measure,
     "imports": imports.measure,
     "memory": memory.measure,
 }

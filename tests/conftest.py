@@ -46,7 +46,7 @@ EXTRA_OF = {
     "pydantic_evals": "pydantic-evals",
 }
 # Tests of the layers that need the base dependencies only: a missing extra is a defect there.
-ALONE = ("model", "conventions", "assembly", "evaluators")
+ALONE = ("model", "conventions", "grounding", "assembly", "evaluators")
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, max_examples=100, print_blob=True)

@@ -51,3 +51,13 @@ def test_live_worker(root: Path) -> None:
         done.returncode,
         done.stdout.splitlines(),
     ), done.stderr
+
+
+def test_rag_grounding(root: Path) -> None:
+    """Each sentence of the answer is told with the passage behind it."""
+    done = example(root, "rag_grounding")
+    assert 0 == done.returncode, done.stderr
+    lines = done.stdout.splitlines()
+    assert "supported: You can return items within 30 days of delivery." == lines[0]
+    assert "contradicted: Shipping to Norway takes 4 days and costs 12 EUR." in lines
+    assert "grounding: 0.17" in lines

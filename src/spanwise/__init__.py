@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spanwise import record
+    from spanwise import grounding, record
     from spanwise.capture.context import context
     from spanwise.capture.instrument import instrument
     from spanwise.capture.keep import Keep
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spanwise.fleet import aggregate
     from spanwise.offline import score
 
-__all__ = ["Keep", "ScoredExporter", "aggregate", "context", "instrument", "record", "score"]
+__all__ = ["Keep", "ScoredExporter", "aggregate", "context", "grounding", "instrument", "record", "score"]
 _PLACES = {
     "Keep": "spanwise.capture.keep",
     "ScoredExporter": "spanwise.capture.scored_exporter",
@@ -27,8 +27,8 @@ _PLACES = {
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used: importing the package must cost an app nothing."""
-    if name == "record":
-        return import_module("spanwise.record")
+    if name in {"grounding", "record"}:
+        return import_module(f"spanwise.{name}")
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,6 +16,7 @@ from spanwise.errors import SpecError
 from spanwise.evaluators import classic
 from spanwise.evaluators.cost import Cost
 from spanwise.evaluators.efficiency import Efficiency
+from spanwise.evaluators.grounding import Grounding
 from spanwise.evaluators.handoffs import Handoffs
 from spanwise.evaluators.latency import Latency
 from spanwise.evaluators.loops import Loops
@@ -43,6 +44,7 @@ EVALUATORS: Mapping[str, Callable[..., Evaluator]] = {
     "latency": Latency,
     "cost": Cost,
     "retrieval_relevance": RetrievalRelevance,
+    "grounding": Grounding,
     "handoffs": Handoffs,
 }
 
@@ -71,7 +73,7 @@ JUDGES: Mapping[str, Callable[..., Evaluator]] = {
 class Profile:
     """Evaluators that are run together, by name, and how their scores are weighed into one."""
 
-    evaluators: Mapping[str, Callable[..., Evaluator]]
+    evaluators: Mapping[str, Callable[..., AnyEvaluator]]
     overall: Overall
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.making import agent, asks, chat, returns, run_of, says, span, tool, user
+from tests.making import agent, asks, chat, returns, run_of, says, span, span_id, tool, user
 
 
 def said(sent: str | None = None, got: str | None = None) -> dict[str, object]:
@@ -113,3 +113,21 @@ def test_a_failed_final_answer_is_none() -> None:
         tool(20, parent=1, name="final_answer", arguments={"answer": "refused"}, failed=True),
     )
     assert "first" == run.answer
+
+
+def test_given() -> None:
+    """What the first model call was given besides the question, each text once, without what models said."""
+    sent = [
+        {"role": "system", "parts": [{"type": "text", "content": "Be brief."}]},
+        user("q"),
+        says("a"),
+        user("Be brief."),
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c", "result": "found"}]},
+    ]
+    run = run_of(
+        agent(1, **{"gen_ai.input.messages": json.dumps([user("q")])}), chat(2, parent=1), chat(3, parent=1, sent=sent)
+    )
+    assert [("system", "Be brief.", span_id(3)), ("tool", "found", span_id(3))] == [
+        (one.role, one.text, one.span_id) for one in run.given
+    ]
+    assert () == run_of(agent(1)).given

@@ -55,10 +55,12 @@ How many people lived in France in 2024, and what is 10% of that?
 │ cost                │       $0.00035 │       │ 5 model calls, 2138 input (256 read from a cache) and 86 output       │
 │                     │                │       │ tokens, as recorded.                                                  │
 │ retrieval_relevance │ not applicable │       │ The run retrieved nothing.                                            │
+│ grounding           │           1.00 │ ok    │ 1 claim: 1 supported.                                                 │
 │ handoffs            │ not applicable │       │ No agent handed over to another.                                      │
-│ overall             │           0.93 │ ok    │ 100% of the weight is scored: 0.31 x 1.00 tool_selection + 0.15 x     │
-│                     │                │       │ 1.00 tool_arguments + 0.15 x 0.75 redundancy + 0.15 x 0.90 latency +  │
-│                     │                │       │ 0.08 x 0.75 efficiency + 0.08 x 1.00 loops + 0.08 x 1.00 recovery.    │
+│ overall             │           0.94 │ ok    │ 100% of the weight is scored: 0.24 x 1.00 grounding + 0.24 x 1.00     │
+│                     │                │       │ tool_selection + 0.12 x 1.00 tool_arguments + 0.12 x 0.75 redundancy  │
+│                     │                │       │ + 0.12 x 0.90 latency + 0.06 x 0.75 efficiency + 0.06 x 1.00 loops +  │
+│                     │                │       │ 0.06 x 1.00 recovery.                                                 │
 ╰─────────────────────┴────────────────┴───────┴───────────────────────────────────────────────────────────────────────╯
 issues  search_docs was called twice with the same arguments ({"query":"population of France 2024"}); the second call
         cost 22 ms, 508 tokens and $0.000078.
@@ -66,9 +68,9 @@ issues  search_docs was called twice with the same arguments ({"query":"populati
         11 ms went by in failed calls of calculator: 3% of the run.
         22 ms went by in repeated calls of search_docs: 7% of the run.
         $0.000078 of $0.00035 (22%) went to 1 repeated tool call.
-        redundancy at 0.75 takes 0.04 off overall.
-        efficiency at 0.75 takes 0.02 off overall.
-        latency at 0.90 takes 0.02 off overall.
+        redundancy at 0.75 takes 0.03 off overall.
+        efficiency at 0.75 takes 0.01 off overall.
+        latency at 0.90 takes 0.01 off overall.
 advice  Keep the first result of search_docs in the conversation, or cache search_docs by its arguments.
         Find out why calculator fails, or let it fail sooner.
         Keep the first result of search_docs instead of waiting for it again.

@@ -81,7 +81,7 @@ def test_modules_have_tests(root: Path) -> None:
     """The tests mirror the core file for file: each module from model to fleet has its test module."""
     package = root / "src" / "spanwise"
     modules = [package / f"{name}.py" for name in ("errors", "text", "pricing", "stats", "run", "fleet")]
-    for folder in ("model", "conventions", "assembly", "evaluators"):
+    for folder in ("model", "conventions", "grounding", "assembly", "evaluators"):
         modules += sorted((package / folder).glob("*.py"))
     untested = [
         module.relative_to(package).as_posix()

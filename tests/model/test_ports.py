@@ -32,7 +32,7 @@ def test_stepped_evaluators_are_told_apart() -> None:
     assert isinstance(Stepped(), SteppedEvaluator)
     assert not isinstance(Stepped(), Evaluator)
     stepped = {name for name, make in EVALUATORS.items() if isinstance(make(), SteppedEvaluator)}
-    assert {"recovery", "retrieval_relevance", "tool_arguments"} <= stepped
+    assert {"grounding", "recovery", "retrieval_relevance", "tool_arguments"} <= stepped
 
 
 def test_records() -> None:

@@ -67,7 +67,7 @@ def test_facts_are_read_once() -> None:
     run = run_of(agent(1))
     run.trace.facts = facts = CountedFacts()
     names = [
-        "query", "answer", "agents", "tool_calls", "llm_calls", "retrievals", "handoffs", "tool_definitions",
+        "query", "answer", "agents", "tool_calls", "llm_calls", "retrievals", "given", "handoffs", "tool_definitions",
         "tokens", "models", "who", "missing", "said", "content_switch",
     ]  # fmt: skip
     assert {} == facts.read

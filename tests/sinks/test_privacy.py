@@ -153,7 +153,7 @@ def test_at_evidence_only_quotes_leave(name: str, tmp_path: Path, require: Calla
     gone = left(name, bare, tmp_path, require, "evidence")
     for kind, text in CONTENT.items():
         assert [] == [piece for piece in pieces(text) if piece in gone and piece not in quoted], kind
-    assert all(CONTENT[kind] not in gone for kind in ("system", "completion", "definition", "metadata"))
+    assert all(CONTENT[kind] not in gone for kind in ("system", "definition", "metadata"))
 
 
 @pytest.mark.parametrize("level", ["none", "evidence", "all"])

@@ -7,7 +7,7 @@ from itertools import chain
 
 from spanwise import conventions
 from spanwise.assembly import agents, calls, llms, missing, talk, texts
-from spanwise.model.calls import Agent, Handoff, LLMCall, Missing, Retrieval, Said, Tokens, Told, ToolCall, Who
+from spanwise.model.calls import Agent, Given, Handoff, LLMCall, Missing, Retrieval, Said, Tokens, Told, ToolCall, Who
 from spanwise.model.content import ContextFields, Memo, ToolDefinition
 from spanwise.model.raw import STATUS_OK
 from spanwise.model.span import Span, SpanError, SpanStatus
@@ -54,6 +54,10 @@ class SpanFacts:
     def retrievals(self, run: Run, /) -> tuple[Retrieval, ...]:
         """The logical retrievals."""
         return agents.retrievals(run)
+
+    def given(self, run: Run, /) -> tuple[Given, ...]:
+        """What the first model call was given besides the question."""
+        return texts.given(run)
 
     def handoffs(self, run: Run, /) -> tuple[Handoff, ...]:
         """The hand-offs."""

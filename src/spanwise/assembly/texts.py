@@ -13,9 +13,13 @@ from typing import cast
 from spanwise import conventions
 from spanwise.assembly import llms
 from spanwise.conventions import first_user_text, last_answer_text
+from spanwise.model.calls import Given
+from spanwise.model.content import Memo, Message
 from spanwise.model.effects import passes_control
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
+
+_MODELS = frozenset({"assistant", "model", "ai"})
 
 
 def query(run: Run) -> str | None:
@@ -61,6 +65,35 @@ def answer(run: Run) -> str | None:
             if said:
                 return said
     return None
+
+
+def given(run: Run) -> tuple[Given, ...]:
+    """What the first model call was given besides the question, each text once."""
+    for group in run.llm_groups:
+        sent = llms.messages(run, group).input
+        if sent is None:
+            continue
+        first = group[0]
+        out: dict[str, Given] = {}
+        for message in sent:
+            for text in _texts(message, run.trace.memo):
+                if text and text != run.query and message.role not in _MODELS:
+                    out.setdefault(text, _given(message.role, text, first))
+        return tuple(out.values())
+    return ()
+
+
+def _given(role: str, text: str, span: Span) -> Given:
+    return Given(role=role, text=text, span=span.index, span_id=span.span_id, start_ns=span.start_ns)
+
+
+def _texts(message: Message, memo: Memo) -> Iterable[str]:
+    for part in message.parts:
+        if part.type == "text":
+            yield part.text
+        elif part.type == "tool_result":
+            value = memo.json(part.value)
+            yield value if isinstance(value, str) else str(part.value or "")
 
 
 def _steering_answer(run: Run) -> str | None:

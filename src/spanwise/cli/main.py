@@ -14,6 +14,7 @@ from spanwise.cli.dataset import to_dataset
 from spanwise.cli.demo import demo
 from spanwise.cli.doctor import doctor
 from spanwise.cli.evaluators import evaluators
+from spanwise.cli.ground import ground
 from spanwise.cli.guard import FINE, INTERRUPTED, guarded, silence, tell_bug
 from spanwise.cli.inspect import inspect
 from spanwise.cli.judge import audit
@@ -83,6 +84,13 @@ _add(
     ("spanwise score traces/ --format json", "one JSON object per run and line"),
     ("spanwise score traces/ --fail-under redundancy=0.9", "exit 1 when a run scores less"),
     ("spanwise score traces/ --evaluator recovery --fail-on alert", "exit 1 on an alert"),
+)
+_add(
+    ground,
+    "Check a text against other texts.",
+    ("spanwise ground --answer answer.md --evidence a.txt --evidence b.json", "each claim"),
+    ("spanwise ground --answer - --evidence page.txt < answer.md", "from standard input"),
+    ("spanwise ground --answer a.md --evidence b.txt --format json", "one JSON object"),
 )
 _add(
     evaluators,

@@ -214,6 +214,28 @@ class RetrievalRelevance(RunEvaluator):
         self, *, minimum: float = ..., admissions: tuple[str, ...] | list[str] = ..., evaluation_name: str | None = None
     ) -> None: ...
 
+class Grounding(RunEvaluator):
+    """s / (s + u + 2c) over the supported, unsupported and contradicted claims of the final answer.
+
+    Evidence are the results of `tools`, the retrieved `documents`, the `query` of the user, and as `context` what else
+    the first model call was given: instructions, and the conversation before. Each kind can be switched off.
+    """
+
+    tools: bool
+    documents: bool
+    query: bool
+    context: bool
+    evaluation_name: str | None
+    def __init__(
+        self,
+        *,
+        tools: bool = ...,
+        documents: bool = ...,
+        query: bool = ...,
+        context: bool = ...,
+        evaluation_name: str | None = None,
+    ) -> None: ...
+
 class Handoffs(RunEvaluator):
     """F1 of the hand-offs against the expected ones, in any order; without an expectation 1 - ping-pong / hand-offs.
 

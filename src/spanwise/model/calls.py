@@ -171,6 +171,16 @@ class Retrieval(msgspec.Struct, kw_only=True):
     end_ns: int = 0
 
 
+class Given(msgspec.Struct, kw_only=True):
+    """What a run's first model call was given besides the question: `role` says by whom."""
+
+    role: str
+    text: str
+    span: int = -1
+    span_id: str = ""
+    start_ns: int = 0
+
+
 class Handoff(msgspec.Struct, kw_only=True):
     """Control passed from one agent to another."""
 

@@ -14,10 +14,15 @@ Label: TypeAlias = Literal["ok", "warn", "alert"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A place in the trace: a span and a verbatim excerpt of what it recorded (empty where content is off)."""
+    """A place in the trace: a span and a verbatim excerpt of what it recorded (empty where content is off).
+
+    Where it is known, `start` and `end` say where in the recorded text the excerpt stands.
+    """
 
     span_id: str
     quote: str = ""
+    start: int | None = None
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 from spanwise.model.calls import (
     Agent,
     Completeness,
+    Given,
     Handoff,
     LLMCall,
     Missing,
@@ -48,6 +49,7 @@ class Facts(Protocol):
     def said(self, run: Run, /) -> tuple[Said, ...]: ...
     def told(self, run: Run, group: Sequence[Span], /) -> Told | None: ...
     def retrievals(self, run: Run, /) -> tuple[Retrieval, ...]: ...
+    def given(self, run: Run, /) -> tuple[Given, ...]: ...
     def handoffs(self, run: Run, /) -> tuple[Handoff, ...]: ...
     def tool_definitions(self, run: Run, /) -> tuple[ToolDefinition, ...] | None: ...
     def tokens(self, run: Run, /) -> Tokens | None: ...
@@ -320,6 +322,11 @@ class Run:
     def retrievals(self) -> tuple[Retrieval, ...]:
         """The logical retrievals, by start."""
         return self.trace.facts.retrievals(self)
+
+    @lazy
+    def given(self) -> tuple[Given, ...]:
+        """What the first model call was given besides the question: instructions, what was said and found before."""
+        return self.trace.facts.given(self)
 
     @lazy
     def handoffs(self) -> tuple[Handoff, ...]:

@@ -9,7 +9,7 @@ from spanwise.masking import masked, shown
 from spanwise.model.calls import Retrieval, Tokens, ToolCall
 from spanwise.model.ports import Content, Mask
 from spanwise.model.result import RunResult
-from spanwise.model.score import Score
+from spanwise.model.score import Evidence, Score
 from spanwise.model.trace import Run
 
 SCHEMA = "spanwise.score/1"
@@ -124,7 +124,7 @@ def _score(result: RunResult, score: Score, *, content: bool) -> dict[str, objec
         "label": score.label or None,
         "status": score.status,
         "reason": score.reason if content else reason_of(score, content=False) or None,
-        "evidence": [{"span_id": e.span_id, "quote": e.quote if content else None} for e in score.evidence],
+        "evidence": [evidence_of(one, content=content) for one in score.evidence],
         "issues": list(score.issues) if content else None,
         "recommendations": list(score.recommendations) if content else None,
         "evaluator": score.evaluator,
@@ -133,6 +133,12 @@ def _score(result: RunResult, score: Score, *, content: bool) -> dict[str, objec
         "revision": score.revision,
         "id": result.id_of(score),
     }
+
+
+def evidence_of(one: Evidence, *, content: bool = True) -> dict[str, object]:
+    """The span, the quote, and where it is known its place in the recorded text."""
+    where = {} if one.start is None else {"start": one.start, "end": one.end}
+    return {"span_id": one.span_id, "quote": one.quote if content else None, **where}
 
 
 def reason_of(score: Score, *, content: bool) -> str | None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spanwise.model.score import Score, score_id
-from spanwise.report.contract import SCHEMA
+from spanwise.report.contract import SCHEMA, evidence_of
 from spanwise.report.table import value_of
 from spanwise.report.terminal import dollars, duration, rows, say, shown, style_of, visible
 from spanwise.store.kept import KeptRun
@@ -82,7 +82,7 @@ def _score(run: KeptRun, score: Score) -> dict[str, object]:
         "name": score.name,
         **_brief(score),
         "reason": score.reason,
-        "evidence": [{"span_id": one.span_id, "quote": one.quote} for one in score.evidence],
+        "evidence": [evidence_of(one) for one in score.evidence],
         "issues": list(score.issues),
         "recommendations": list(score.recommendations),
         "evaluator": score.evaluator,

@@ -166,7 +166,11 @@ def _score(row: Row[Any], behind: Sequence[Row[Any]]) -> Score:
         label=row.label,
         status=row.status,
         reason=row.reason,
-        evidence=tuple(Evidence(span_id=one.span_id, quote=one.quote) for one in behind if one.kind == "evidence"),
+        evidence=tuple(
+            Evidence(span_id=one.span_id, quote=one.quote, start=one.quote_start, end=one.quote_end)
+            for one in behind
+            if one.kind == "evidence"
+        ),
         issues=tuple(one.quote for one in behind if one.kind == "issue"),
         recommendations=tuple(one.quote for one in behind if one.kind == "recommendation"),
         evaluator=row.evaluator,

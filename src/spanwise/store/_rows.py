@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, cast
 
 from spanwise.model.raw import RawEvent
 from spanwise.model.result import RunResult
-from spanwise.model.score import Score, score_id
+from spanwise.model.score import Evidence, Score, score_id
 from spanwise.model.span import Span
 from spanwise.model.trace import Run, Trace
 from spanwise.store._classic import COLUMNS, COUNTS, classic_result
@@ -163,15 +163,22 @@ def _reason(score: Score, content: Content) -> str:
 
 
 def _finding_rows(of: str, score: Score, shape: Shape) -> list[Row]:
-    told = [("evidence", at, one.span_id, one.quote) for at, one in enumerate(score.evidence)]
-    if shape.content == "none":
-        told = [(kind, at, span_id, "") for kind, at, span_id, _ in told]
-    else:
-        told += [("issue", at, "", text) for at, text in enumerate(score.issues)]
-        told += [("recommendation", at, "", text) for at, text in enumerate(score.recommendations)]
+    told = [("evidence", at, one) for at, one in enumerate(score.evidence)]
+    if shape.content != "none":
+        told += [("issue", at, Evidence(span_id="", quote=text)) for at, text in enumerate(score.issues)]
+        words = enumerate(score.recommendations)
+        told += [("recommendation", at, Evidence(span_id="", quote=text)) for at, text in words]
     return [
-        {"score_id": of, "kind": kind, "position": position, "span_id": clean(span_id), "quote": shape.words(quote)}
-        for kind, position, span_id, quote in told
+        {
+            "score_id": of,
+            "kind": kind,
+            "position": position,
+            "span_id": clean(one.span_id),
+            "quote": "" if shape.content == "none" else shape.words(one.quote),
+            "quote_start": one.start,
+            "quote_end": one.end,
+        }
+        for kind, position, one in told
     ]
 
 

@@ -145,5 +145,7 @@ findings = Table(
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("span_id", Text, nullable=False),
     Column("quote", Text, nullable=False),
+    Column("quote_start", Integer),
+    Column("quote_end", Integer),
 )
 """What stands behind a score, `kind` by kind: evidence (a span and a quote), issues and recommendations (words)."""

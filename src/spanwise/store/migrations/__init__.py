@@ -15,7 +15,7 @@ from spanwise.store._database import Database
 from spanwise.store.failures import UnusableStoreError
 from spanwise.store.schema import metadata
 
-VERSIONS = ("0001", "0002")
+VERSIONS = ("0001", "0002", "0003")
 """From the first to the newest; each has its file under versions/."""
 VERSION_TABLE = "spanwise_store_version"
 _NUMBER = table(VERSION_TABLE, column("version_num", Text)).c.version_num

@@ -1,0 +1,127 @@
+"""An answer as claims: sentences, list items and rows of tables, each where it stands, and whether it claims anything.
+
+Questions, greetings, offers, instructions, guesses and what an agent says of itself claim nothing that evidence could
+bear out; they are kept, and not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from spanwise.grounding.chatter import why_not
+from spanwise.grounding.words import STARTERS, STOP
+
+MOST = 200
+"""So many claims of an answer are judged; the score's reason says when there were more."""
+_LONG = 2_000
+
+_LINE = re.compile(r"[^\n]+")
+_MARK = re.compile(r"\s*(?:[-*+\u2022\u2023\u25aa\u25cf>]\s+|\(?\d{1,2}[.)]\s+|[a-z][.)]\s+|#{1,6}\s+)?")
+_STOPS = re.compile(
+    r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]*_]*+(?=\s|$)|[\u3002\uff01\uff1f\uff0e]+[\u300d\u300f\"\u201d]*"
+)
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|vs|approx|ca|cf|e\.g|i\.e|etc|inc|ltd|co|corp|jr|sr|fig|jan|feb|mar|apr|jun|jul|aug"
+    r"|sep|sept|oct|nov|dec|u\.s|u\.k|a\.m|p\.m)|(?-i:\b[A-Z]))$",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"[\s|:=+_*-]+")
+_CODE = re.compile(r"^\s*(?:```|~~~)")
+_PATCH = re.compile(r"^(?:@@ .*@@|\+\+\+ |--- [ab]/|diff --git )", re.MULTILINE)
+_EMPHASIS = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)__?(?=\w)|(?<=\w)__?(?!\w)")
+
+_PRONOUN = re.compile(r"(?:It|He|She|They|Its|His|Her|Their|This|That)\b")
+_NAMED = re.compile(r"(?:[A-Z][\w'\u2019-]+)(?:\s+(?:(?:of|the|de|van|von|and|&)\s+)?[A-Z][\w'\u2019-]+)*")
+
+
+class Claim(NamedTuple):
+    """What an answer says in one place. `subject` is what its pronoun stands for, where that is plain."""
+
+    text: str
+    start: int
+    end: int
+    checkable: bool = True
+    why: str = ""
+    subject: str = ""
+
+    @property
+    def sought(self) -> str:
+        """The claim with its subject in front."""
+        return f"{self.subject}: {self.text}" if self.subject else self.text
+
+
+def claims_of(answer: str) -> list[Claim]:
+    """The claims of an answer, at most `MOST` and one more."""
+    if _PATCH.search(answer):
+        return []
+    out: list[Claim] = []
+    subject = ""
+    for text, start, end, head in _parts(answer):
+        why = why_not(text)
+        named = head or (subject if _PRONOUN.match(text) else "")
+        out.append(Claim(text, start, end, not why, why, named))
+        if len(out) > MOST:
+            break
+        met = _subject(text)
+        subject = met or (subject if _PRONOUN.match(text) else "")
+    return out
+
+
+def _subject(text: str) -> str:
+    """The name that a sentence begins with, or the only one in it."""
+    names = [met for met in _NAMED.finditer(text) if met.group().lower() not in STOP | STARTERS]
+    if not names or _PRONOUN.match(text):
+        return ""
+    first = names[0]
+    if first.start() < 12 and (" " in first.group() or not first.start() or len(names) == 1):
+        return first.group()
+    return first.group() if len(names) == 1 else ""
+
+
+def _parts(answer: str) -> Iterator[tuple[str, int, int, str]]:
+    """The sentences, items and rows, with their places, and for a row of a table the names of its columns."""
+    fenced = False
+    head: list[str] = []
+    for met in _LINE.finditer(answer):
+        line, at = met.group(), met.start()
+        if _CODE.match(line):
+            fenced = not fenced
+            continue
+        if fenced or _RULE.fullmatch(line):
+            continue
+        if line.lstrip().startswith("|"):
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if not head:
+                head = cells
+                continue
+            start = at + len(line) - len(line.lstrip())
+            said = "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(head, cells, strict=False))
+            yield _EMPHASIS.sub("", said), start, at + len(line.rstrip()), ""
+            continue
+        head = []
+        mark = _MARK.match(line)
+        begun = mark.end() if mark else 0
+        if line.lstrip().startswith("#"):
+            continue
+        yield from ((*one, "") for one in _sentences(answer, at + begun, at + len(line)))
+
+
+def _sentences(answer: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    begun = start
+    for met in _STOPS.finditer(answer, start, end):
+        if met.group()[0] == "." and _ABBREVIATED.search(answer, max(begun, met.start() - 12), met.start()):
+            continue
+        yield from _trimmed(answer, begun, met.end())
+        begun = met.end()
+    yield from _trimmed(answer, begun, end)
+
+
+def _trimmed(answer: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    end = min(end, start + _LONG)
+    said = answer[start:end]
+    start += len(said) - len(said.lstrip())
+    said = said.strip()
+    if said and any(map(str.isalnum, said)):
+        yield _EMPHASIS.sub("", said), start, start + len(said)

@@ -1,0 +1,125 @@
+"""Dates and times of day, in the forms in which people and programs write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+Agreement: TypeAlias = Literal["same", "partly", "differs"]
+
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+           "november", "december")  # fmt: skip
+_MONTH_OF = {name[:3]: at for at, name in enumerate(_MONTHS, start=1)}
+_NAME = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE = re.compile(
+    rf"""(?<![A-Za-z0-9_.])(?:
+      (?P<iy>\d{{4}})[-/](?P<im>\d{{1,2}})[-/](?P<id>\d{{1,2}})(?=[Tt]\d\d:|\b)
+    | (?P<cy>\d{{4}})年(?:(?P<cm>\d{{1,2}})月(?:(?P<cd>\d{{1,2}})日)?)?
+    | (?P<a>\d{{1,2}})(?P<sep>[./-])(?P<b>\d{{1,2}})(?P=sep)(?P<ny>\d{{4}}|\d{{2}})(?![\w.]*\d)
+    | (?P<ed>\d{{1,2}})(?:st|nd|rd|th)?\.?[ ](?:of[ ])?(?P<em>{_NAME})\b\.?(?:,?[ ](?P<ey>\d{{4}})\b)?
+    | (?P<am>{_NAME})\b\.?[ ](?P<ad>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?[ ](?P<ay>\d{{4}})\b)?
+    | (?P<mm>{_NAME})\b\.?,?[ ](?:of[ ])?(?P<my>\d{{4}})\b
+    | (?P<y>1[89]\d\d|20\d\d)(?![\w%]|[.,:]\d|-\d|[ ]?(?:%|percent\b))
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"(?:(?<![A-Za-z0-9_.:])|(?<=\dT))(\d{1,2})(?::(\d{2})(?::\d{2}(?:\.\d+)?)?)?"
+    r"(?:[ ]?(am\b|pm\b|a\.m\.|p\.m\.))?(?!:?\d)",
+    re.IGNORECASE,
+)
+
+
+class Date(NamedTuple):
+    """A day, a month or a year; what is not said is 0. `other` is the reading with day and month exchanged."""
+
+    start: int
+    end: int
+    year: int = 0
+    month: int = 0
+    day: int = 0
+    other: tuple[int, int] = (0, 0)
+
+    @property
+    def bare_year(self) -> bool:
+        """Nothing but four digits, which may be any number."""
+        return self.month == 0
+
+
+class Clock(NamedTuple):
+    """A time of day, in minutes; `vague` where it may be of the morning or of the evening."""
+
+    start: int
+    end: int
+    minutes: int
+    vague: bool = False
+
+
+def dates_in(text: str) -> Iterator[Date]:
+    """The dates in a text."""
+    for met in _DATE.finditer(text):
+        got = _date(met)
+        if got is not None:
+            yield got
+
+
+def _date(met: re.Match[str]) -> Date | None:
+    part = met.groupdict()
+    start, end = met.span()
+
+    def number(*names: str) -> int:
+        return next((int(said) for name in names if (said := part[name])), 0)
+
+    month = number("im", "cm")
+    if month == 0:
+        month = next((_MONTH_OF[said.lower()[:3]] for name in ("em", "am", "mm") if (said := part[name])), 0)
+    found = Date(start, end, number("iy", "cy", "ny", "ey", "ay", "my", "y"), month, number("id", "cd", "ed", "ad"))
+    if part["a"]:
+        a, b = number("a"), number("b")
+        year = found.year + 2000 if len(part["ny"]) == 2 else found.year
+        month, day = (b, a) if a > 12 or part["sep"] == "." else (a, b)
+        found = Date(start, end, year, month, day, other=(day, month) if day <= 12 else (0, 0))
+    return found if found.month <= 12 and found.day <= 31 else None
+
+
+def clocks_in(text: str) -> Iterator[Clock]:
+    """The times of day in a text."""
+    for met in _TIME.finditer(text):
+        hour, minute, half = int(met[1]), met[2], (met[3] or "").lower().replace(".", "")
+        if (minute is None and not half) or hour > 24 or int(minute or 0) > 59:
+            continue
+        if half and hour <= 12:
+            hour = hour % 12 + (12 if half == "pm" else 0)
+        yield Clock(met.start(), met.end(), hour * 60 + int(minute or 0), vague=not half and 0 < hour < 12)
+
+
+def compare_dates(said: Date, seen: Date) -> Agreement:
+    """Whether one date is the other, is it as far as the other goes, or is another."""
+    pairs = [(seen.month, seen.day)]
+    if seen.other != (0, 0):
+        pairs.append(seen.other)
+    mine = [(said.month, said.day)]
+    if said.other != (0, 0):
+        mine.append(said.other)
+    results = [_compare((said.year, *one), (seen.year, *two)) for one in mine for two in pairs]
+    return "same" if "same" in results else "partly" if "partly" in results else "differs"
+
+
+def _compare(said: tuple[int, int, int], seen: tuple[int, int, int]) -> Agreement:
+    if any(one and two and one != two for one, two in zip(said, seen, strict=True)):
+        return "differs"
+    if not any(one and two for one, two in zip(said, seen, strict=True)):
+        return "partly"
+    return "partly" if any(one and not two for one, two in zip(said, seen, strict=True)) else "same"
+
+
+def compare_clocks(said: Clock, seen: Clock) -> Agreement:
+    """Whether two times are the same."""
+    if said.minutes == seen.minutes:
+        return "same"
+    half = (said.vague or seen.vague) and (said.minutes - seen.minutes) % 720 == 0
+    return "same" if half else "differs"

@@ -1,0 +1,188 @@
+"""What a claim and the evidence have in common, as a few numbers that each mean something by itself."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from spanwise.grounding.index import Index, Sought, Window, weight_of
+from spanwise.grounding.quantities import Fact, facts_in, relation
+from spanwise.grounding.words import SPEAKERS, STARTERS, STOP, Word, is_unspaced, negations, words_of
+
+NAMES: tuple[str, ...] = (
+    "window", "pool", "gap", "numbers_apart", "names_absent", "negation_apart", "speakers", "opinion",
+    "question", "chat",
+)  # fmt: skip
+"""The features, in the order of their weights."""
+
+_LONG = 4_000
+_FACTS = 24
+_SMALL_WORD = 0.35
+_BLOCKS = 4
+_CHAT = frozenset(
+    "yes yeah yep yup no nope oh wow haha lol well hey hi hello really sure ok okay true agreed cool".split()
+)
+_OPINION = frozenset(
+    """agree amazing awesome believe bet cool crazy definitely fan favorite favourite feel funny glad great guess haha
+    hope imagine interesting like lol love maybe nice sound sounds sure surprised think wish wonder wow""".split()
+)
+_QUESTION = re.compile(r"[?\uff1f]")
+_CONCEALED = frozenset("t s d m ll re ve".split())
+
+
+# Where these stand all nouns are capitalised.
+_GERMAN = frozenset(
+    "der die das dem den des ein eine einen einem einer und ist sind nicht von mit wurde werden".split()
+)
+# What any answer may call itself.
+_ANSWER = frozenset(
+    "answer result results total value output number final amount sum count together combined average".split()
+)
+_COMMON = ("ing", "tion", "sion", "ment", "ness", "ity", "ery", "ance", "ence", "ers", "ly", "ed")
+
+
+class Read(NamedTuple):
+    """A claim, read: its words with their slots, what they weigh, its names and its numbers and dates."""
+
+    text: str
+    words: tuple[Word, ...]
+    slots: tuple[int, ...]
+    weights: Mapping[int, float]
+    content: frozenset[int]
+    context: frozenset[int]
+    """What the claim is about: its content without the parts of numbers and dates."""
+    names: frozenset[int]
+    first: frozenset[int]
+    """The first word, where it looks like a name."""
+    facts: tuple[Fact, ...]
+    bare: bool
+    """The claim says nothing but numbers, dates, and that they are the answer."""
+
+    @property
+    def negated(self) -> bool:
+        """The claim says that something is not so; a `no` or `not` in front of it all is an answer."""
+        said = self.words[2:] if self.words[:1] and self.words[0].text in {"no", "not"} else self.words
+        return bool(negations(said))
+
+
+def read(text: str, sought: Sought) -> Read:
+    """Read a claim; its words are sought from now on."""
+    text = text[:_LONG]
+    words = tuple(words_of(text))
+    facts = tuple(facts_in(text)[:_FACTS])
+    slots = tuple(sought.slot(word.text) for word in words)
+    weights: dict[int, float] = {}
+    content: set[int] = set()
+    names: set[int] = set()
+    german = any(word.text in _GERMAN for word in words)
+    inside = {at for at, word in enumerate(words) for fact in facts if fact.start <= word.start < fact.end}
+    for at, (word, slot) in enumerate(zip(words, slots, strict=True)):
+        if word.text in _CONCEALED:
+            continue
+        small = word.text in STOP
+        weights[slot] = _SMALL_WORD if small else 1.0
+        if not small:
+            content.add(slot)
+            if (
+                at
+                and at not in inside
+                and text[word.start].isupper()
+                and not _begins(text, word)
+                and not is_unspaced(word.text)
+            ):
+                names.add(slot)
+    for (one, first), (two, second) in zip(
+        zip(words, slots, strict=True), zip(words[1:], slots[1:], strict=True), strict=False
+    ):
+        if first in content and second in content and text[one.end : two.start] in {" ", "-"}:
+            sought.also(one.text + two.text, first)
+            sought.also(one.text + two.text, second)
+    first = (
+        frozenset(slots[:1]) & content
+        if words and not german and 0 not in inside and _may_name(text, words[0])
+        else frozenset[int]()
+    )
+    named = {slot for word, slot in zip(words, slots, strict=True) if word.text in _ANSWER}
+    context = content - {slots[at] for at in inside}
+    return Read(
+        text,
+        words,
+        slots,
+        weights,
+        frozenset(content),
+        frozenset(context),
+        frozenset(names),
+        first,
+        facts,
+        context <= named,
+    )
+
+
+def _begins(text: str, word: Word) -> bool:
+    """The word begins a sentence within the claim."""
+    return text[: word.start].rstrip(" \"'(")[-1:] in {".", "!", "?", ":"}
+
+
+def _may_name(text: str, word: Word) -> bool:
+    """A sentence's first word that looks like a name; common nouns are told by how they end."""
+    plain = word.text.endswith(_COMMON) or word.text in STARTERS
+    return text[word.start].isupper() and len(word.text) > 2 and not plain
+
+
+class Match(NamedTuple):
+    """What was found of a claim: its features, the blocks looked at, the windows by worth, and the best one."""
+
+    values: tuple[float, ...]
+    blocks: tuple[int, ...]
+    windows: tuple[Window, ...]
+    found: frozenset[int]
+
+
+def match(claim: Read, index: Index) -> Match:
+    """Find a claim in the evidence."""
+    worth = weight_of(claim.weights)
+    blocks = index.best(weight_of(dict.fromkeys(claim.content, 1.0)), _BLOCKS)
+    if not claim.content:  # small words are looked for in the first blocks only
+        blocks = list(range(min(len(index.blocks), _BLOCKS)))
+    windows = sorted(index.windows(blocks), key=lambda one: -worth(one.found))
+    found = windows[0].found if windows else frozenset[int]()
+    held = index.held()
+    share = worth(found) / (sum(claim.weights.values()) or 1.0)
+    said = [word.text for word in claim.words]
+    length = max(len(said), 1)
+    values = (
+        share,
+        len(claim.content & held) / len(claim.content) if claim.content else share,
+        math.log1p(_gap(claim, found)),
+        _numbers_apart(claim, index, windows[:2]),
+        len(claim.names - held) / len(claim.names) if claim.names else 0.0,
+        float(claim.negated and bool(windows) and not _negated(index, windows[0])),
+        sum(word in SPEAKERS for word in said) / length,
+        sum(word in _OPINION for word in said) / length,
+        float(bool(_QUESTION.search(claim.text))),
+        float(bool(said) and said[0] in _CHAT),
+    )
+    return Match(values, tuple(blocks), tuple(windows), held)
+
+
+def _gap(claim: Read, found: frozenset[int]) -> int:
+    """How many of the claim's words in a row the window does not hold, at most."""
+    most = row = 0
+    for slot in claim.slots:
+        row = 0 if slot in found else row + 1
+        most = max(most, row)
+    return most
+
+
+def _negated(index: Index, window: Window) -> bool:
+    return bool(negations(words_of(index.said(window.text, window.start, window.end))))
+
+
+def _numbers_apart(claim: Read, index: Index, windows: Sequence[Window]) -> float:
+    """The share of the claim's numbers and dates that the best windows do not hold."""
+    if not claim.facts:
+        return 0.0
+    seen = [fact for one in windows for fact in facts_in(index.said(one.text, one.start, one.end))]
+    return sum(not any(relation(fact, other) == "same" for other in seen) for fact in claim.facts) / len(claim.facts)

@@ -1,0 +1,368 @@
+"""What becomes of a claim: supported, contradicted, or neither, with the passage that speaks for or against it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal, NamedTuple, TypeAlias
+
+from spanwise.grounding.derive import calculates, derived
+from spanwise.grounding.features import Match, Read, match
+from spanwise.grounding.index import Index, even, weight_of
+from spanwise.grounding.labels import mislabelled
+from spanwise.grounding.linear import Weights, score_of
+from spanwise.grounding.passages import Passage, Passages
+from spanwise.grounding.quantities import Fact, Quantity, relation
+from spanwise.grounding.swaps import Swap, swapped
+from spanwise.grounding.words import STOP, Word, text_of, words_of
+
+Verdict: TypeAlias = Literal["supported", "unsupported", "contradicted", "not_checkable"]
+
+_ALIKE = 0.5
+"""From this share of a claim's words on a passage speaks of the same."""
+_BESIDE, _CLOSE = 40, 12
+"""So many signs before and behind a number say what it counts; the closer ones count more."""
+_FOUND = 0.33
+"""A claim all of whose numbers, dates and codes are found needs at least this share of its words beside them."""
+_DATED = 0.7
+"""The same for a claim that names another date: many things happened on other days."""
+_DOUBT = 0.6
+"""What the score of an unsupported claim is multiplied by."""
+_SCALE = 1e-4
+"""Numbers that are further apart than that do not say how much of one thing there is."""
+_SURE = 0.7
+"""From this score on a claim may hold a name that stands nowhere, if another one does."""
+_HOLDING = 4
+"""In so many further blocks a number is looked at that stands in them."""
+_QUOTED = 400
+"""So many bytes of the blocks around one are read for a quote that begins or ends there."""
+_OTHERS = 40
+"""So many other numbers of one passage are compared with the claim's."""
+_RANKED = 60
+"""So many passages, those with most of the claim's words first, are gone through for other numbers than the claim's."""
+_SMALL = 16_000
+"""Evidence of up to so many bytes is gone through for a number from end to end."""
+_CODE = re.compile(
+    r"https?://[^\s<>\"'`|)\]]+|`([^`\n]{2,80})`|[\"\u201c]([^\"\u201c\u201d\n]{6,300})[\"\u201d]"
+    r"|\b(?=[\w./:@#-]{0,60}\d)(?=[\w./:@#-]{0,60}[A-Za-z])[A-Za-z0-9][\w./:@#-]{2,60}[A-Za-z0-9]|\b\w+(?:_\w+)+(?:\(\))?"
+)
+
+_ROW = re.compile(r"[}\]]\s{0,8},\s{0,8}[{\[]")
+
+
+class Finding(NamedTuple):
+    """A verdict, why, and the passage behind it, with a place in it that matters."""
+
+    verdict: Verdict
+    reason: str = ""
+    passage: Passage | None = None
+    at: int | None = None
+
+
+class Other(NamedTuple):
+    """A number or date in the place of the claim's: in which passage, and how close that is to the claim."""
+
+    passage: Passage
+    fact: Fact
+    near: float
+    alike: bool
+
+
+class Told(NamedTuple):
+    """A verdict, how sure, and the passage behind it, with a place in it that matters."""
+
+    verdict: Verdict
+    score: float
+    reason: str
+    passage: Passage | None
+    at: int | None
+    match: Match
+
+
+@dataclass(slots=True)
+class Judge:
+    """Judges claims by one index of evidence."""
+
+    index: Index
+    weights: Weights
+    near: Sequence[Quantity] = ()
+    """Numbers of the claims before, and of the question: what a claim may calculate with."""
+    passages: Passages = field(init=False)
+    _flats: dict[int, str] = field(default_factory=dict[int, str])
+    _rows: set[int] | None = None
+
+    def __post_init__(self) -> None:
+        self.passages = Passages(self.index)
+
+    def judge(self, claim: Read) -> Told:
+        """The verdict on a claim."""
+        found = match(claim, self.index)
+        score = score_of(found.values, self.weights)
+        worth = weight_of(dict.fromkeys(claim.context, 1.0))
+        many = len(claim.context) or 1
+        passages = self._passages(claim, found)
+        ranked = sorted(passages, key=lambda one: -worth(one.found))
+        best = ranked[0] if ranked else None
+        told = self._told(claim, found, score, ranked, lambda one: worth(one.found) / many)
+        self.near = [*self.near, *(fact for fact in claim.facts if isinstance(fact, Quantity))][-8:]
+        score = _within(told.verdict, score, self.weights.threshold)
+        passage = told.passage or best
+        at = self._middle(passage, found) if told.at is None and passage is not None else told.at
+        return Told(told.verdict, score, told.reason, passage, at, found)
+
+    def _middle(self, passage: Passage, found: Match) -> int | None:
+        """Where in a passage the best window has its middle, if it has it there."""
+        for window in found.windows[:1]:
+            middle = (window.start + window.end) // 2
+            if window.text == passage.text and passage.start <= middle < passage.end:
+                raw = self.index.raws[window.text]
+                return len(text_of(raw[passage.start : even(raw, middle)]))
+        return None
+
+    def _passages(self, claim: Read, found: Match) -> list[Passage]:
+        if not claim.facts:
+            return self.passages.of(found.blocks)
+        if self.index.size <= _SMALL:
+            return self.passages.of(range(len(self.index.blocks)))
+        return self.passages.of([*found.blocks, *self._numbered(claim)])
+
+    def _numbered(self, claim: Read) -> list[int]:
+        """The first blocks in which a number of the claim stands digit by digit."""
+        out: list[int] = []
+        for fact in claim.facts:
+            digits = _digits(fact, claim)
+            if digits:
+                holding = (number for number, block in enumerate(self.index.blocks) if digits <= block.found)
+                out += islice(holding, _HOLDING)
+        return out
+
+    def _told(
+        self, claim: Read, found: Match, score: float, ranked: list[Passage], share: Callable[[Passage], float]
+    ) -> Finding:
+        finding = self._codes(claim, ranked)
+        if finding is not None:
+            return finding
+        other = mislabelled(claim, ranked[:_RANKED])
+        if other is not None:
+            passage, label = other
+            return Finding("contradicted", f"the claim says {label.said}, the evidence {label.seen}", passage, label.at)
+        finding, held = self._facts(claim, ranked, share)
+        if finding is not None:
+            return finding
+        best = held or (ranked[0] if ranked else None)
+        swap = swapped(claim, best, self.passages, share(best)) if best is not None else None
+        if swap is not None and self._unique(claim, ranked, share, swap):
+            return Finding("contradicted", swap.reason, best, swap.at)
+        alone = _alone(claim, found)
+        if alone and (score < _SURE or best is None or not (claim.names | claim.first) & best.found):
+            return Finding("unsupported", f"{alone} stands nowhere in the evidence", best)
+        enough = held is not None and not alone and (claim.bare or share(held) >= _FOUND)
+        if score >= self.weights.threshold or enough:
+            return Finding("supported", "", held)
+        return Finding("unsupported", "", best)
+
+    def _unique(self, claim: Read, ranked: list[Passage], share: Callable[[Passage], float], swap: Swap) -> bool:
+        """No other passage says what the claim says without that difference."""
+        return not any(
+            swap.slot in one.found and share(one) >= 0.99 and self.passages.negated(one) == claim.negated
+            for one in ranked[:12]
+        )
+
+    def _facts(
+        self, claim: Read, ranked: list[Passage], share: Callable[[Passage], float]
+    ) -> tuple[Finding | None, Passage | None]:
+        """The verdict where a number or date is not held, else the passage that holds them."""
+        held: Passage | None = None
+        for fact in claim.facts:
+            same, other = self._compared(fact, claim, ranked, share)
+            alike = _ALIKE if isinstance(fact, Quantity) else _DATED
+            against = other if other is not None and other.alike and share(other.passage) >= alike else None
+            if same is not None:
+                if other and other.alike and self._is_others(claim, fact, (same, other.passage), share(other.passage)):
+                    return self._against(claim, fact, other), None
+                if held is None or share(same) > share(held):
+                    held = same
+                continue
+            if self._derived(fact, claim, ranked):
+                held = held or (ranked[0] if ranked else None)
+                continue
+            if against and (calculates(against.passage.said) or not calculates(claim.text)):
+                return self._against(claim, fact, against), None
+            said = claim.text[fact.start : fact.end].strip()
+            closest = other.passage if other else ranked[0] if ranked else None
+            return Finding("unsupported", f"{said} stands nowhere in the evidence", closest), None
+        return None, held
+
+    def _compared(
+        self, fact: Fact, claim: Read, ranked: list[Passage], share: Callable[[Passage], float]
+    ) -> tuple[Passage | None, Other | None]:
+        """The best passage that says the same, and the best that says another thing in its place."""
+        same: Passage | None = None
+        other: Other | None = None
+        digits = _digits(fact, claim) or frozenset({-1})
+        for number, passage in enumerate(ranked):
+            if number >= _RANKED and not digits <= passage.found:
+                continue
+            apart: list[Fact] = []
+            for seen in self.passages.facts(passage):
+                kin = relation(fact, seen)
+                if kin == "same":
+                    same = same or passage
+                elif kin in {"unit", "differs"} and not self._of_others(seen, fact, claim):
+                    apart.append(seen)
+            if share(passage) and apart:
+                closest = self._closest(fact, apart[:_OTHERS], claim, passage)
+                near = share(passage) + closest.near if closest else 0.0
+                if closest is not None and (other is None or near > other.near):
+                    other = closest._replace(near=near)
+        return same, other
+
+    def _closest(self, fact: Fact, apart: list[Fact], claim: Read, passage: Passage) -> Other | None:
+        """The number of a passage that stands most in the place of the claim's."""
+        shared = 0.5 * self._shared(fact, claim, passage)
+        best: Other | None = None
+        for seen in apart:
+            near = self._beside(fact, seen, claim, passage)
+            if near and (best is None or shared + near > best.near):
+                measured = isinstance(seen, Quantity) and bool(seen.unit)
+                best = Other(passage, seen, shared + near, near >= 0.5 or measured)
+        return best
+
+    def _shared(self, fact: Fact, claim: Read, passage: Passage) -> int:
+        """How many of the claim's other numbers and dates the passage holds."""
+        there = self.passages.facts(passage)
+        return sum(any(relation(one, seen) == "same" for seen in there) for one in claim.facts if one is not fact)
+
+    def _beside(self, fact: Fact, seen: Fact, claim: Read, passage: Passage) -> float:
+        """How alike two numbers are in what they count and in size; 0 for numbers of different things."""
+        alike = self._around(fact, seen, claim, passage, _BESIDE)
+        close = self._around(fact, seen, claim, passage, _CLOSE) / 2
+        if not isinstance(fact, Quantity) or not isinstance(seen, Quantity):
+            return 0.5 + alike + close
+        if not alike and not (fact.unit and fact.unit == seen.unit):
+            return 0.0
+        small, large = sorted((abs(fact.value), abs(seen.value)))
+        if small < large * _SCALE:
+            return 0.0
+        size = 1.5 if large and small / large > 0.8 else 0.5 if large and small / large > 0.4 else 0.0
+        return alike + close + size + 0.01
+
+    def _of_others(self, seen: Fact, fact: Fact, claim: Read) -> bool:
+        """Another number of the claim is the one that was seen."""
+        return any(relation(one, seen) == "same" for one in claim.facts if one is not fact)
+
+    def _around(self, fact: Fact, seen: Fact, claim: Read, passage: Passage, reach: int) -> float:
+        """The share of the claim's words around its number that stand around the other number, too."""
+        here = {
+            slot
+            for word, slot in zip(claim.words, claim.slots, strict=True)
+            if slot in claim.context and fact.start - reach <= word.end and word.start <= fact.end + reach
+        }
+        words = self.passages.words(passage)
+        first = bisect_left(words, seen.start - reach, key=_end_of)
+        there: set[int] = set()
+        for word in islice(words, first, None):
+            if word.start > seen.end + reach:
+                break
+            there.update(self.index.sought.of(word.text))
+        return len(here & there) / len(here) if here else 0.0
+
+    def _is_others(self, claim: Read, fact: Fact, places: tuple[Passage, Passage], share: float) -> bool:
+        """The number stands beside another name than the claim's, which stands beside another number."""
+        same, other = places
+        lacking = (claim.names | claim.first) - same.found
+        mine, theirs = same.found & claim.context, other.found & claim.context
+        speaks = share >= _ALIKE or self._shared(fact, claim, other) > 0
+        return bool(lacking & other.found) and mine < theirs and speaks and self._names_another(same)
+
+    def _names_another(self, passage: Passage) -> bool:
+        """The passage holds a name that is not sought; a bare result holds none."""
+        of = self.index.sought.of
+        return any(passage.said[word.start].isupper() and not of(word.text) for word in self.passages.words(passage))
+
+    def _against(self, claim: Read, fact: Fact, other: Other) -> Finding:
+        said = claim.text[fact.start : fact.end].strip()
+        there = other.passage.said[other.fact.start : other.fact.end].strip()
+        reason = f"the claim says {said}, the evidence {there}"
+        return Finding("contradicted", reason, other.passage, other.fact.start)
+
+    def _derived(self, fact: Fact, claim: Read, ranked: list[Passage]) -> str:
+        if not isinstance(fact, Quantity):
+            return ""
+        near = [one for one in claim.facts if isinstance(one, Quantity) and one is not fact]
+        top = ranked[:12]
+        seen = [one for passage in top for one in self.passages.facts(passage) if isinstance(one, Quantity)]
+        in_order = sorted(top, key=lambda one: (one.text, one.start))
+        how = derived(fact, claim.text, [*self.near, *near], seen, self.passages.columns(in_order))
+        return how or self._counted(fact)
+
+    def _counted(self, fact: Quantity) -> str:
+        """A small whole number that counts the rows of some evidence."""
+        if fact.unit or fact.value != int(fact.value) or not 2 <= fact.value <= 1000:
+            return ""
+        if self._rows is None:
+            self._rows = {len(_ROW.findall(text)) + 1 for text in self.index.texts if text[:2] in {"[{", "[["}}
+        return "the number of rows" if fact.value in self._rows else ""
+
+    def _codes(self, claim: Read, ranked: list[Passage]) -> Finding | None:
+        """The verdict where an address, a quote or an identifier of the claim stands nowhere."""
+        for met in _CODE.finditer(claim.text):
+            said = (met[1] or met[2] or met.group()).strip(" .,;:!?")
+            if not met[2] and any(one.start < met.end() and met.start() < one.end for one in claim.facts):
+                continue
+            if self._anywhere(said) or (met[2] and len(said.split()) < 4):
+                continue
+            best = ranked[0] if ranked else None
+            return Finding("unsupported", f"{said} stands nowhere in the evidence", best)
+        return None
+
+    def _anywhere(self, said: str) -> bool:
+        """Whether some words stand somewhere as they are, space and letter case aside."""
+        wanted = " ".join(said.lower().split())
+        telling = [word.text for word in words_of(said) if word.text not in STOP]
+        slots = frozenset(slot for word in telling for slot in self.index.sought.of(word)[:1])
+        blocks = self.index.blocks
+        behind = [*(block.found for block in blocks[1:]), frozenset[int]()]
+        return any(
+            wanted in self._flat(number)
+            for number, block in enumerate(blocks)
+            if slots <= block.found or slots <= block.found | behind[number]
+        )
+
+    def _flat(self, number: int) -> str:
+        """A block, and what of its neighbours a quote may reach into, in lower case and with single spaces."""
+        held = self._flats.get(number)
+        if held is None:
+            held = self._flats[number] = " ".join(self.index.around(number, _QUOTED).lower().split())
+        return held
+
+
+def _within(verdict: Verdict, score: float, threshold: float) -> float:
+    """The score, lowered by what the verdict found."""
+    if verdict == "supported":
+        return score if score >= threshold else threshold + (1 - threshold) * score / 2
+    return threshold * score / 2 if verdict == "contradicted" else _DOUBT * score
+
+
+def _end_of(word: Word) -> int:
+    return word.end
+
+
+def _digits(fact: Fact, claim: Read) -> frozenset[int]:
+    """The groups of digits in a number or date, as slots."""
+    return frozenset(
+        slot
+        for word, slot in zip(claim.words, claim.slots, strict=True)
+        if fact.start <= word.start < fact.end and word.text.isdecimal()
+    )
+
+
+def _alone(claim: Read, found: Match) -> str:
+    """A name of the claim that stands nowhere."""
+    for word, slot in zip(claim.words, claim.slots, strict=True):
+        if slot in claim.names | claim.first and slot not in found.found:
+            return claim.text[word.start : word.end]
+    return ""
