@@ -241,7 +241,12 @@ class _Finish:
 def name_of(evaluator: object) -> str:
     """The name that an evaluator has of itself: its class's, or its own if it is a function, in snake case."""
     kind = evaluator if hasattr(evaluator, "__qualname__") else type(evaluator)
-    return _HUMP.sub("_", str(getattr(kind, "__name__", ""))).lower()
+    return in_snake_case(str(getattr(kind, "__name__", "")))
+
+
+def in_snake_case(name: str) -> str:
+    """The name of a class as scores have it: `max_tool_calls` for `MaxToolCalls`."""
+    return _HUMP.sub("_", name).lower()
 
 
 def _renamed(score: str, own: str, name: str) -> str:

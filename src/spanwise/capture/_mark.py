@@ -1,4 +1,4 @@
-"""How a helper process is told from an app, and who scores what.
+"""How a helper process is told from an app, who scores what, and what an evaluator does itself.
 
 It is loaded with every app that has zero-code scoring, so it is small.
 """
@@ -13,6 +13,7 @@ from contextvars import ContextVar
 MARK = "SPANWISE_ISOLATED"
 """Set in the environment of a helper process, so that what it imports starts no further one."""
 _SCORED_BELOW: ContextVar[int | None] = ContextVar("spanwise.scored_below", default=None)
+_JUDGING: ContextVar[bool] = ContextVar("spanwise.judging", default=False)
 
 
 def is_isolated() -> bool:
@@ -38,3 +39,18 @@ def scored_here() -> Generator[None]:
 def scored_below() -> int | None:
     """The id of the span in which `scored_here` was entered, 0 if in none; None outside of it."""
     return _SCORED_BELOW.get()
+
+
+@contextmanager
+def judging() -> Generator[None]:
+    """The runs that begin inside are an evaluator's own, and never scored: it would be asked about itself for ever."""
+    token = _JUDGING.set(True)
+    try:
+        yield
+    finally:
+        _JUDGING.reset(token)
+
+
+def is_judging() -> bool:
+    """Whether an evaluator is asked here."""
+    return _JUDGING.get()

@@ -56,16 +56,16 @@ def follow(wrapper: object, moved: Callable[[], None]) -> Callable[[], None] | N
     return undo
 
 
-def in_evaluated_task() -> bool:
-    """Whether pydantic-evals runs a case's task here; False where it does not tell."""
+def evaluated_task() -> object | None:
+    """What pydantic-evals holds of the task that it runs here, one object per attempt; None where there is none."""
     for module, name in (
         ("pydantic_evals._task_run", "CURRENT_TASK_RUN"),
         ("pydantic_evals.dataset", "_CURRENT_TASK_RUN"),
     ):
         variable: object = getattr(sys.modules.get(module), name, None)
         if isinstance(variable, ContextVar):
-            return cast("ContextVar[object]", variable).get(None) is not None
-    return False
+            return cast("ContextVar[object]", variable).get(None)
+    return None
 
 
 def unwatched() -> otel.Context:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from spanwise.capture._mark import scored_below
-from spanwise.capture._sdk_private import in_evaluated_task
+from spanwise.capture._mark import is_judging, scored_below
+from spanwise.capture._sdk_private import evaluated_task
 from spanwise.capture.context import ContextStamp
 from spanwise.capture.sampling import Gate
 from spanwise.errors import SpecError
@@ -29,7 +29,7 @@ InEvaluate: TypeAlias = Literal["tag", "skip", "score"]
 TAG = "pydantic-evals"
 _SCOPE = "pydantic-evals"
 _MARK = "spanwise.evaluate"
-_TASK, _SCORED = "task", "scored"
+_TASK, _SCORED, _JUDGE = "task", "scored", "judge"
 _EVALUATOR = ("evaluator:", "report_evaluator:")
 _CASE = ("execute ", "case:", "evaluate ")
 _JUDGES = frozenset(
@@ -76,9 +76,11 @@ def stamping() -> Callable[[SdkSpan, Context | None], None]:
 def _stamp(span: SdkSpan) -> None:
     parent, below = span.parent, scored_below()
     begins = parent is None or parent.is_remote
-    if below is not None and (parent is None or begins or parent.span_id == below):
+    if is_judging():
+        span.set_attribute(_MARK, _JUDGE)
+    elif below is not None and (parent is None or begins or parent.span_id == below):
         span.set_attribute(_MARK, _SCORED)
-    elif begins and in_evaluated_task():
+    elif begins and evaluated_task() is not None:
         span.set_attribute(_MARK, _TASK)
 
 
@@ -87,6 +89,8 @@ def inside(run: Run) -> Inside | None:
     root = run.root_span
     if root is None:
         spans = [run.trace.spans[at] for at in run.trace.roots]
+        if any(span.attributes.get(_MARK) == _JUDGE for span in spans):
+            return Inside(what="judge")
         found = any(_is_of(span, _CASE) for span in spans)
         return Inside(what="experiment", names=_names(spans)) if found else None
     around = (root, *run.trace.ancestors(run.root)) if root.parent >= 0 else (root,)
@@ -95,7 +99,7 @@ def inside(run: Run) -> Inside | None:
     for span in around:
         mark = span.attributes.get(_MARK)
         scored = scored or mark == _SCORED
-        if what is None and _is_of(span, _EVALUATOR):
+        if what is None and (mark == _JUDGE or _is_of(span, _EVALUATOR)):
             what = "judge"
         elif what is None and (mark is not None or _is_of(span, _CASE)):
             what = "task"

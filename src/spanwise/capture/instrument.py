@@ -12,7 +12,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -30,17 +30,16 @@ from spanwise.capture.processor import LogCapture, SpanCapture
 from spanwise.capture.providers import Attachment, attach_logs, provider_for
 from spanwise.capture.sampling import Gate, Sampling
 from spanwise.capture.scored_exporter import SpanScores
-from spanwise.capture.settings import Bounds, EmitContent, Sinks, gate_of, kept_apart, scoring_of, sinks_of
+from spanwise.capture.settings import Bounds, EmitContent, Evaluators, Sinks, gate_of, kept_apart, scoring_of, sinks_of
 from spanwise.capture.sync import SyncScores
 from spanwise.capture.targets import Prepared, check, prepare
 from spanwise.capture.web import Identify
 from spanwise.capture.worker import Worker
 from spanwise.masking import Masking
-from spanwise.model.ports import AnyEvaluator, Mask, Sink
+from spanwise.model.ports import Mask, Sink
 from spanwise.pipeline import Pipeline, Scoring
 
 CLOSE_S = 5.0
-Evaluators = Mapping[str, AnyEvaluator] | Sequence[str | AnyEvaluator]
 _log = logging.getLogger("spanwise")
 _running: dict[int, _Running] = {}
 _lock = threading.Lock()
@@ -168,7 +167,8 @@ def instrument(
     Args:
         target: What to instrument: nothing (the app's tracer provider, and the frameworks that it has imported), a
             tracer provider, an agent or a module of a framework, an ASGI or WSGI app, or a function.
-        evaluators: What to ask: names, values, or a mapping of both; the settings' where not given.
+        evaluators: What to ask: names, values, or a mapping of both, evaluators of pydantic-evals among them; the
+            settings' where not given.
         sinks: Where results go: names, sinks, or functions that are called with each result. Where not given: those of
             the settings, else those that the environment asks for, else a log line per run.
         profile: The settings' profile.

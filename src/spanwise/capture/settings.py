@@ -23,6 +23,7 @@ from spanwise.catalog import SINKS, make_sink
 from spanwise.config import SinkSettings, load
 from spanwise.delivery import DeliverySettings
 from spanwise.errors import ModelError, SpecError
+from spanwise.evals.given import CaseEvaluator, named, on_runs
 from spanwise.extensions import is_sink, problem_of
 from spanwise.judges import Beside, Judge
 from spanwise.masking import CONTENT, Masking
@@ -38,6 +39,7 @@ from spanwise.store.location import asked_for
 from spanwise.store.sink import StoreSink
 
 Sinks: TypeAlias = Mapping[str, Sink | str] | Sequence[str | Sink | Callable[[RunResult], object]]
+Evaluators: TypeAlias = Mapping[str, AnyEvaluator | CaseEvaluator] | Sequence[str | AnyEvaluator | CaseEvaluator]
 EmitContent: TypeAlias = Content | Mapping[str, Content]
 _log = logging.getLogger("spanwise")
 
@@ -133,40 +135,45 @@ def kept_apart(scoring: Scoring, *, isolate: str | None, share: float) -> tuple[
 
 
 def _is_ours(evaluator: object) -> bool:
+    if getattr(evaluator, "foreign", False):  # one of pydantic-evals, in a wrapper of ours
+        return False
     kind = evaluator if hasattr(evaluator, "__qualname__") else type(evaluator)
     return str(getattr(kind, "__module__", "")).startswith("spanwise.")
 
 
 def scoring_of(
-    evaluators: Mapping[str, AnyEvaluator] | Sequence[str | AnyEvaluator] | None,
+    evaluators: Evaluators | None,
     *,
     profile: str = "",
     config: str | Path | None = None,
 ) -> Scoring:
     """What runs are asked: the settings of the project, and what was given in code before them.
 
+    Evaluators of pydantic-evals are made ones of runs.
+
     Raises:
         SpecError: Something of it cannot be used.
     """
     settings = load(Path(config) if config is not None else None, profile=profile)
     if evaluators is None:
-        chosen: Mapping[str, AnyEvaluator] = settings.evaluators
+        chosen: Mapping[str, AnyEvaluator | CaseEvaluator] = settings.evaluators
         overall = settings.overall
     elif isinstance(evaluators, Mapping):
         chosen, overall = evaluators, settings.overall
     else:
         names = [one for one in evaluators if isinstance(one, str)]
-        found = dict(settings.only(names).evaluators) if names else {}
+        found: dict[str, AnyEvaluator | CaseEvaluator] = dict(settings.only(names).evaluators) if names else {}
         for one in evaluators:
             if not isinstance(one, str):
-                found[_free(name_of(one), found)] = one
+                found[_free(named(one), found)] = one
         chosen, overall = found, settings.overall
-    for name, one in chosen.items():
+    made = on_runs(chosen)
+    for name, one in made.items():
         problem = problem_of(one)
         if problem:
             raise SpecError(f"evaluator {name!r}: {problem}")
     return Scoring(
-        evaluators=chosen,
+        evaluators=made,
         overall=overall,
         thresholds=settings.thresholds,
         rules=settings.rules,

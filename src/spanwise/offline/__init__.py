@@ -7,6 +7,7 @@ from os import PathLike
 
 from spanwise.catalog import PROFILES, default_evaluators
 from spanwise.errors import ModelError, SourceError
+from spanwise.evals.given import CaseEvaluator, on_runs
 from spanwise.evaluators.overall import Overall
 from spanwise.extensions import EXPECTED, problem_of
 from spanwise.model.ports import AnyEvaluator
@@ -19,7 +20,7 @@ from spanwise.run import evaluate
 def score(
     traces: str | PathLike[str] | Iterable[str | PathLike[str] | Trace],
     *,
-    evaluators: Mapping[str, AnyEvaluator] | None = None,
+    evaluators: Mapping[str, AnyEvaluator | CaseEvaluator] | None = None,
     profile: str = "",
     overall: Overall | None = None,
 ) -> list[RunResult]:
@@ -27,7 +28,8 @@ def score(
 
     Args:
         traces: A path, several paths, or traces that are built already.
-        evaluators: What to ask, by name; all of the profile with their defaults where not given.
+        evaluators: What to ask, by name, evaluators of pydantic-evals among them; all of the profile with their
+            defaults where not given.
         profile: `default` or `classic`: which evaluators, and how their scores are weighed.
         overall: How to weigh the scores into one, where it is not as the profile does.
 
@@ -51,16 +53,17 @@ def score(
 
 
 def _chosen(
-    evaluators: Mapping[str, AnyEvaluator] | None, profile: str, overall: Overall | None
+    evaluators: Mapping[str, AnyEvaluator | CaseEvaluator] | None, profile: str, overall: Overall | None
 ) -> tuple[Mapping[str, AnyEvaluator], Overall | None]:
     if evaluators is not None:
         if profile:
             raise ModelError(f"Both evaluators and the profile {profile!r} are given; expected one of them.")
-        for called, evaluator in evaluators.items():
+        made = on_runs(evaluators)
+        for called, evaluator in made.items():
             problem = problem_of(evaluator)
             if problem:
                 raise ModelError(f"{called!r} is no evaluator, {problem}; expected {EXPECTED}.")
-        return evaluators, overall
+        return made, overall
     name = profile or "default"
     if name not in PROFILES:
         raise ModelError(f"There is no profile {name!r}; known: {', '.join(PROFILES)}.")
