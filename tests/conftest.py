@@ -28,6 +28,7 @@ EXTRA_OF = {
     "opentelemetry.proto": "cli",
     "pydantic": "cli",
     "re2": "cli",
+    "tenacity": "dev",
     "rich": "cli",
     "sqlalchemy": "cli",
     "typer": "cli",

@@ -23,6 +23,7 @@ from spanwise.catalog import SINKS, make_sink
 from spanwise.config import SinkSettings, load
 from spanwise.delivery import DeliverySettings
 from spanwise.errors import ModelError, SpecError
+from spanwise.evals.foreign import adapting
 from spanwise.evals.given import CaseEvaluator, named, on_runs
 from spanwise.extensions import is_sink, problem_of
 from spanwise.judges import Beside, Judge
@@ -154,7 +155,7 @@ def scoring_of(
     Raises:
         SpecError: Something of it cannot be used.
     """
-    settings = load(Path(config) if config is not None else None, profile=profile)
+    settings = load(Path(config) if config is not None else None, profile=profile, adapt=adapting)
     if evaluators is None:
         chosen: Mapping[str, AnyEvaluator | CaseEvaluator] = settings.evaluators
         overall = settings.overall

@@ -12,10 +12,12 @@ from spanwise.evals.versions import require
 
 if TYPE_CHECKING:
     from spanwise.evals.adapter import as_evaluator
+    from spanwise.evals.capture import Capture
     from spanwise.evals.classes import (
         ALL,
         Cost,
         Efficiency,
+        Grounding,
         Handoffs,
         Latency,
         Loops,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     )
     from spanwise.evals.contexts import context_of
     from spanwise.evals.datasets import dataset_of
+    from spanwise.evals.failed import FailedCases, failed_run
     from spanwise.evals.repeats import REPORTS, RepeatStatistics, print_repeats, repeats_of
     from spanwise.evals.stored import FileContexts, StoreContexts
     from spanwise.evals.tree import tree_of
@@ -36,9 +39,12 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL",
     "REPORTS",
+    "Capture",
     "Cost",
     "Efficiency",
+    "FailedCases",
     "FileContexts",
+    "Grounding",
     "Handoffs",
     "Latency",
     "Loops",
@@ -54,14 +60,17 @@ __all__ = [
     "as_evaluator",
     "context_of",
     "dataset_of",
+    "failed_run",
     "print_repeats",
     "repeats_of",
     "tree_of",
 ]
 _PLACES = {
     "adapter": ("as_evaluator",),
+    "capture": ("Capture",),
     "contexts": ("context_of",),
     "datasets": ("dataset_of",),
+    "failed": ("FailedCases", "failed_run"),
     "repeats": ("REPORTS", "RepeatStatistics", "print_repeats", "repeats_of"),
     "stored": ("FileContexts", "StoreContexts"),
     "tree": ("tree_of",),

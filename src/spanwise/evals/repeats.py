@@ -21,6 +21,7 @@ from rich.table import Table
 
 from spanwise.errors import SpecError
 from spanwise.evals.evaluator import STATUS
+from spanwise.evals.failed import FailedCases
 from spanwise.stats import mean, pass_hat, variance, wilson
 
 InputsT = TypeVar("InputsT")
@@ -179,7 +180,7 @@ class RepeatStatistics(ReportEvaluator[object, object, object]):
         return [passes, spreads]
 
 
-REPORTS: Sequence[type[ReportEvaluator[object, object, object]]] = (RepeatStatistics,)
+REPORTS: Sequence[type[ReportEvaluator[object, object, object]]] = (RepeatStatistics, FailedCases)
 """For `custom_report_evaluator_types=` of `Dataset.from_file` and `to_file`."""
 
 SPREAD_COLUMNS = ("case", "score", "n", "mean", "variance", "std", "least", "most")

@@ -21,7 +21,7 @@ from spanwise.model.trace import Run, Trace
 
 NO_SPANS = (
     "No span of this case was captured: instrument the agent (Agent.instrument_all() for Pydantic AI), and have the"
-    " case captured (spanwise.evals.capture)."
+    " case captured (lifecycle=spanwise.evals.Capture)."
 )
 _HELD = "_spanwise_run"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
