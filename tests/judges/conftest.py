@@ -9,6 +9,9 @@ import pytest
 from spanwise.judges import Panel, desk
 from spanwise.judges.panel import MODEL_VARIABLE
 from tests.judges.standin import MODEL, Standin, serve
+from tests.loops import no_loop_is_left
+
+__all__ = ["no_loop_is_left"]
 
 
 @pytest.fixture
