@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spanwise.sinks.prometheus import PrometheusSink
 from tests.sinks.outlets import Local, Row
@@ -15,6 +16,7 @@ from tests.sinks.outlets import Local, Row
 if TYPE_CHECKING:
     from tests.sinks.langfuse_server import LangfuseServer
     from tests.sinks.otlp_server import OtlpServer
+    from tests.sinks.recorder import Answer, Request
 
 OF_EVENTS = {
     "id": "spanwise.score.id",
@@ -188,11 +190,117 @@ class Prometheus(Local):
         return self.sink.text()
 
 
+@dataclass
+class Phoenix(Local):
+    """Annotations that Phoenix's client sends; one of the same identifier replaces the earlier one."""
+
+    needs: Sequence[str] = ("phoenix",)
+
+    def open(self, folder: Path) -> object:
+        """The sink, with a client of its own."""
+        from phoenix.client import Client
+
+        from spanwise.sinks.phoenix import PhoenixSink
+        from tests.sinks.recorder import Recorder
+
+        del folder
+        self.server = Recorder().__enter__()
+        return PhoenixSink(Client(base_url=self.server.url, api_key="k"))
+
+    def rows(self) -> Sequence[Row]:
+        """The annotations."""
+        held = {one["identifier"]: one for request in self.server.requests for one in request.body["data"]}
+        return [
+            {
+                "id": one["metadata"]["spanwise.score.id"],
+                "run_id": one["metadata"]["spanwise.run.id"],
+                "name": one["name"],
+                "value": one["result"].get("score"),
+                "label": one["result"].get("label", "") if one["metadata"]["spanwise.score.status"] == "scored" else "",
+                "reason": one["result"].get("explanation", ""),
+                **{
+                    name: one["metadata"][f"spanwise.score.{name}"]
+                    for name in ("unit", "status", "evaluator", "version", "revision")
+                },
+            }
+            for one in held.values()
+        ]
+
+    def raw(self) -> str:
+        """The bodies of the requests."""
+        return json.dumps([request.body for request in self.server.requests], ensure_ascii=False)
+
+    def close(self) -> None:
+        """Stop the server."""
+        self.server.__exit__(None, None, None)
+
+
+@dataclass
+class Mlflow(Local):
+    """Feedback that MLflow's package sends to a tracking server, which holds it by the ids that it gives."""
+
+    needs: Sequence[str] = ("mlflow",)
+    held: dict[str, dict[str, object]] = field(default_factory=dict[str, dict[str, object]])
+
+    def open(self, folder: Path) -> object:
+        """The sink; the environment names the server."""
+        from spanwise.sinks.mlflow import MlflowSink
+        from tests.sinks.recorder import Recorder
+
+        del folder
+        self.server = Recorder(self._answer).__enter__()
+        self.before = dict(os.environ)
+        os.environ |= {
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+            "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+            "MLFLOW_TRACKING_URI": self.server.url,
+        }
+        return MlflowSink(scores="all")
+
+    def _answer(self, request: Request) -> Answer:
+        named = request.path.partition("?")[0].rpartition("/assessments")[2].strip("/")
+        if request.method == "DELETE":
+            del self.held[named]
+            return 200, {}, {}
+        given = dict(request.body["assessment"])
+        identity = named or f"a-{len(self.server.requests)}"
+        held = {**self.held.get(identity, {}), **given, "assessment_id": identity}
+        held.setdefault("source", {"source_type": "CODE", "source_id": "x"})
+        self.held[identity] = held
+        return 200, {"assessment": held}, {}
+
+    def rows(self) -> Sequence[Row]:
+        """The assessments that the server holds."""
+        return [self._row(one) for one in self.held.values()]
+
+    def _row(self, one: Mapping[str, Any]) -> Row:
+        told = {name: one["metadata"].get(f"spanwise.score.{name}", "") for name in ("id", "unit", "label", "status")}
+        return {
+            **told,
+            "trace_id": one["trace_id"].removeprefix("tr-"),
+            "name": one["assessment_name"],
+            "value": one["feedback"].get("value"),
+            "revision": int(one["metadata"]["spanwise.score.revision"]),
+        }
+
+    def raw(self) -> str:
+        """The bodies of the requests."""
+        return json.dumps([request.body for request in self.server.requests], ensure_ascii=False)
+
+    def close(self) -> None:
+        """Stop the server, and leave the environment as it was."""
+        os.environ.clear()
+        os.environ.update(self.before)
+        self.server.__exit__(None, None, None)
+
+
 REMOTE: Mapping[str, Callable[[], Local]] = {
     "otel_events": OtelEvents,
     "otel_metrics": OtelMetrics,
     "evaluation_span": EvaluationSpan,
     "langfuse": Langfuse,
+    "mlflow": Mlflow,
+    "phoenix": Phoenix,
     "prometheus": Prometheus,
 }
 """By the name of the sink in the catalogue."""
