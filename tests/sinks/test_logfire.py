@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import operator
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,6 +92,34 @@ def test_either_order(order: str) -> None:
     assert "not_applicable" == told["tool_selection.status"]["attributes"]["tool_selection.status"]
     assert not any("logfire.feedback.comment" in one["attributes"] for one in told.values())
     assert "xyzzy" not in found["exported"]
+
+
+def test_the_same_as_at_every_other_sink(recordings: Path) -> None:
+    """Annotations of recorded runs carry the names, values, labels, statuses and ids that every other sink carries."""
+    code = """
+configure()
+from pathlib import Path
+from tests.sinks.outlets import expected
+from tests.sinks.test_parity import results
+
+FIELDS = ("id", "status", "label", "unit", "evaluator", "version", "revision")
+given = results(Path(sys.argv[1]))
+sink = LogfireSink(scores="all")
+for one in given:
+    sink.emit([one])
+
+def row(held):
+    name = held["logfire.feedback.name"].removesuffix(".status")
+    told = {field: held.get("spanwise.score." + field, "") for field in FIELDS}
+    return {**told, "run_id": held["spanwise.run.id"], "name": name, "value": held.get(name)}
+
+rows = [row(span["attributes"]) for span in annotations()]
+print(json.dumps([rows, [{field: one[field] for field in rows[0]} for one in expected(given)]]))
+"""
+    found, wanted = ran(code, str(recordings))
+    key = operator.itemgetter("id")
+    assert sorted(wanted, key=key) == sorted(found, key=key)
+    assert 30 < len(found)
 
 
 def test_values() -> None:
