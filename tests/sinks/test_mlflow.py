@@ -102,7 +102,7 @@ def test_a_later_revision_changes_and_deletes(server: Recorder) -> None:
 def test_the_default_are_few(server: Recorder) -> None:
     """By default the overall score, four others and what is an alert are sent, since each is a request."""
     MlflowSink().emit([result()])
-    assert {"overall", "tool_selection", "redundancy", "latency"} == {
+    assert {"overall", "tool_selection", "redundancy", "latency", "grounding"} == {
         request.body["assessment"]["assessment_name"] for request in server.requests
     }
 
