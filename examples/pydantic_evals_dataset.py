@@ -61,7 +61,7 @@ if __name__ == "__main__":
     Agent.instrument_all()
     path = Path(__file__).with_suffix(".yaml")
     dataset = Dataset[str, str, dict[str, object]].from_file(path, custom_evaluator_types=evals.ALL)
-    report = dataset.evaluate_sync(ask, repeat=3, progress=False)
+    report = dataset.evaluate_sync(ask, repeat=3, progress=False, lifecycle=evals.Capture)
     console = Console(width=140)
     report.print(console=console, include_reasons=True, include_durations=False)
     evals.print_repeats(report, minimum={"redundancy": 0.9, "tool_selection": 1.0}, k=2, console=console)
