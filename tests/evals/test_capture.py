@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ def is_empty() -> bool:
 
 def times(most: int) -> dict[str, object]:
     """How often a task is tried."""
-    return {"stop": pytest.importorskip("tenacity", reason="needs tenacity").stop_after_attempt(most)}
+    return {"stop": import_module("tenacity").stop_after_attempt(most)}
 
 
 def test_each_of_many_cases_gets_its_own_spans_only(agent: Agent) -> None:

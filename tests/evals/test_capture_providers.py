@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-
-import pytest
 
 from tests.capture.processes import python
 
-pytest.importorskip("pydantic_evals", reason="needs pydantic_evals")
+import_module("pydantic_evals")
 
 APP = """
 import asyncio, json, sys
@@ -89,7 +88,7 @@ print(json.dumps(found))
 
 def test_with_logfire_configured(tmp_path: Path) -> None:
     """All cases are in one trace then: still each gets its own spans, and pydantic-evals' own are none of them."""
-    pytest.importorskip("logfire", reason="needs logfire")
+    import_module("logfire")
     code = """
 import logfire
 from spanwise.evals.runs import found_in
@@ -118,8 +117,8 @@ print(json.dumps(found))
 
 def test_retries_with_logfire_configured(tmp_path: Path) -> None:
     """Attempts are told apart by the spans around them, too."""
-    pytest.importorskip("logfire", reason="needs logfire")
-    pytest.importorskip("tenacity", reason="needs tenacity")
+    import_module("logfire")
+    import_module("tenacity")
     code = """
 import logfire
 from tenacity import stop_after_attempt

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TypeAlias, cast
 
 import pytest
@@ -32,7 +33,7 @@ ROWS = [(name, trace_id) for name in NAMES for trace_id in traces_of(name)]
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, str], Told]:
     """What the two doors say of each run."""
-    pytest.importorskip("pydantic_evals")
+    import_module("pydantic_evals")
     folder = tmp_path_factory.mktemp("replayed")
     done = python(f"from tests.evals.replayed import main\nmain({NAMES!r})", folder=folder, timeout_s=180)
     assert not done.returncode, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,9 @@ def test_a_panel_out_of_range_is_refused(fields: dict[str, object], says: str) -
         Panel(**fields)
 
 
-def test_prices_are_listed_or_given() -> None:
+def test_prices_are_listed_or_given(require: Callable[[str], str]) -> None:
     """A listed model has its price, however its provider is spelt; a given price goes first; else there is none."""
+    require("genai_prices")
     listed = price_of("openai:gpt-4o-mini", 1_000_000, 0, prices=None)
     assert listed is not None
     assert listed == price_of("openai-chat:gpt-4o-mini", 1_000_000, 0, prices=None)
