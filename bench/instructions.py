@@ -63,7 +63,9 @@ def compared(counts: dict[str, float], kept: dict[str, float] | None) -> list[Fi
         figures.append(Figure(area="instr", name=f"{name}: instructions per span", value=count, unit=""))
         before = None if kept is None else kept.get(name)
         if before and name != "no-op":
-            change = (count / before - 1) * 100
+            # What capture adds is held as a part of what a span costs: by itself it moves with where the code lies.
+            base = kept.get("no-op", 0.0) if kept is not None and name == "capture" else 0.0
+            change = ((base + count) / (base + before) - 1) * 100
             figures.append(
                 Figure(
                     area="instr",
