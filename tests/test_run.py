@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec import structs
 
 from spanwise import run as run_module
 from spanwise.evaluators.overall import Overall
@@ -338,7 +339,7 @@ def test_a_score_is_handed_on_whole() -> None:
         name="mine", value=2.5, unit="s", label="own", reason="why", evidence=(Evidence(span_id="1", quote="q"),),
         issues=("i",), recommendations=("r",), evaluator="me", version="7", config_hash="c", revision=1,
     )  # fmt: skip
-    assert {field.name for field in fields(Score) if getattr(said, field.name) == field.default} == {
+    assert {field.name for field in structs.fields(Score) if getattr(said, field.name) == field.default} == {
         "status",
         "revision",
     }

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 
+from msgspec import structs
+
 from spanwise.errors import SpecError
 from spanwise.model.ports import Content, Mask
 from spanwise.model.result import RunResult
@@ -346,7 +348,7 @@ def shown(result: RunResult, *, content: Content, masking: Mask | None = DEFAULT
 
 def _bare(score: Score) -> Score:
     error = _TYPE.match(score.reason) if score.status == "error" else None
-    return replace(
+    return structs.replace(
         score,
         reason=error[1] if error else "",
         evidence=tuple(Evidence(span_id=one.span_id) for one in score.evidence),
@@ -365,4 +367,4 @@ def _masked_score(score: Score, mask: Mask) -> Score:
     same = (score.reason, score.issues, score.recommendations, score.evidence)
     if (reason, issues, recommendations, evidence) == same:
         return score
-    return replace(score, reason=reason, issues=issues, recommendations=recommendations, evidence=evidence)
+    return structs.replace(score, reason=reason, issues=issues, recommendations=recommendations, evidence=evidence)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from opentelemetry import trace
 from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExportResult
@@ -203,7 +204,7 @@ def test_scores_that_come_in_two_parts(make: Callable[..., App]) -> None:
     app.run()
     assert app.handle.flush(WAIT_S)
     (result,) = app.results
-    app.scores.emit([replace(result, scores=(replace(result.scores[0], name="mine"),))])
+    app.scores.emit([replace(result, scores=(structs.replace(result.scores[0], name="mine"),))])
     app.provider.force_flush()
     assert app.settled(3)
     told = app.kept.named("invoke_agent helper").attributes

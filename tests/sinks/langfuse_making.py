@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from spanwise.assembly.tree import build_trace
 from spanwise.model.result import RunResult
@@ -53,7 +54,7 @@ def five(value: float = 0.9, *, label: str = "ok") -> list[Score]:
 
 def on_span(score: Score, *numbers: int) -> Score:
     """The score with its evidence on spans."""
-    return replace(score, evidence=tuple(Evidence(span_id=span_id(number), quote="q") for number in numbers))
+    return structs.replace(score, evidence=tuple(Evidence(span_id=span_id(number), quote="q") for number in numbers))
 
 
 def sink_to(server: LangfuseServer, outbox: Path | None, **more: Any) -> LangfuseSink:

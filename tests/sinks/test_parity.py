@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import spanwise
 from spanwise.capture.settings import sinks_of
@@ -114,7 +115,9 @@ def test_revisions(name: str, recordings: Path, tmp_path: Path, require: Callabl
         first,
         revision=2,
         scores=tuple(
-            replace(score, revision=2, value=0.25) if score.name == "redundancy" else replace(score, revision=2)
+            structs.replace(score, revision=2, value=0.25)
+            if score.name == "redundancy"
+            else structs.replace(score, revision=2)
             for score in first.scores[:-1]
         ),
     )

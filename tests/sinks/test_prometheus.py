@@ -8,6 +8,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from spanwise.catalog import PROFILES, default_evaluators
 from spanwise.model.raw import RawSpan
@@ -82,7 +83,7 @@ def test_buckets_are_cumulative() -> None:
     sink = PrometheusSink()
     score = next(one for one in result_of(1).scores if one.name == "redundancy")
     for number, value in enumerate((0.0, 0.1, 0.15, 1.0)):
-        sink.emit([replace(result_of(number), scores=(replace(score, value=value),))])
+        sink.emit([replace(result_of(number), scores=(structs.replace(score, value=value),))])
     told = series(sink)
     counts = [told["score_bucket", "redundancy", "helper", le] for le in ("0.1", "0.2", "0.9", "1", "+Inf")]
     assert [2, 3, 3, 4, 4] == counts

@@ -18,11 +18,11 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import msgspec
+from msgspec import structs
 
 from spanwise import extensions
 from spanwise.capture._frames import LENGTH, Job, Reply, Sent, Setup, encode, run_of
@@ -76,7 +76,9 @@ def _answer(
 
 def _exact(score: Score) -> Score:
     """The score with a plain number for whatever number an evaluator has computed."""
-    return score if score.value is None or type(score.value) is float else replace(score, value=float(score.value))
+    return (
+        score if score.value is None or type(score.value) is float else structs.replace(score, value=float(score.value))
+    )
 
 
 def _loaded(sent: Sent) -> AnyEvaluator | str:

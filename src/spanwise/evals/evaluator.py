@@ -25,7 +25,7 @@ from spanwise.evaluators.tool_selection import ToolSelection
 from spanwise.evaluators.tool_sequence import ToolSequence
 from spanwise.model.expected_call import ExpectedCall
 from spanwise.model.ports import Evaluator as RunAsked
-from spanwise.model.score import Score
+from spanwise.model.score import VERSION, Score
 from spanwise.model.trace import Run
 from spanwise.parameters import fitted
 from spanwise.rules import anti_patterns_of, rules_of
@@ -91,7 +91,7 @@ class RunEvaluator(Evaluator[object, object, object]):
 
     def get_evaluator_version(self) -> str:
         """The version that the built-in's scores carry."""
-        return getattr(type(self).made_of, "version", Score.__dataclass_fields__["version"].default)
+        return getattr(type(self).made_of, "version", VERSION)
 
     def build_serialization_arguments(self) -> dict[str, object]:
         """The parameters that differ from their defaults, as JSON and YAML have them."""

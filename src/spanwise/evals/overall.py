@@ -13,7 +13,7 @@ from spanwise.evals.expectations import expectations_of
 from spanwise.evals.runs import found_in
 from spanwise.evaluators import overall
 from spanwise.model.ports import Evaluator as RunAsked
-from spanwise.model.score import Score
+from spanwise.model.score import VERSION
 from spanwise.run import evaluate
 
 NAME = "overall"
@@ -60,7 +60,7 @@ class Overall(Evaluator[object, object, object]):
 
     def get_evaluator_version(self) -> str:
         """The version that the score carries."""
-        return Score.__dataclass_fields__["version"].default
+        return VERSION
 
     def build_serialization_arguments(self) -> dict[str, object]:
         """The parameters that differ from their defaults, as JSON and YAML have them."""

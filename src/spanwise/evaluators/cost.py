@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from spanwise.errors import ModelError
 from spanwise.model.calls import LLMCall, Tokens
@@ -35,7 +37,7 @@ class Cost:
     def __call__(self, run: Run, /) -> Score | tuple[Score, Score]:
         score = self._cost(run)
         if self.budget_tokens is not None:
-            score = replace(score, issues=(*score.issues, *_over(run.tokens, self.budget_tokens)))
+            score = structs.replace(score, issues=(*score.issues, *_over(run.tokens, self.budget_tokens)))
         return score if self.budget_usd is None else (score, _within(self.budget_usd, score))
 
     def _cost(self, run: Run) -> Score:

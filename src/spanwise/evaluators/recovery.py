@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from spanwise.model.calls import LLMCall, ToolCall
 from spanwise.model.episodes import Episode
@@ -38,7 +40,7 @@ class Recovery:
         failed = [call for call in run.llm_calls if call.failed]
         if not run.episodes:
             score = _nothing(run, run.work)
-            yield replace(score, issues=_model_issues(failed), evidence=_model_evidence(run, failed))
+            yield structs.replace(score, issues=_model_issues(failed), evidence=_model_evidence(run, failed))
             return
         episodes: list[tuple[Episode, FailureKind]] = []
         evidence: list[Evidence] = []

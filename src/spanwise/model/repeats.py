@@ -42,12 +42,22 @@ class Asked:
 
     The bytes are None where the arguments are not recorded whole, or differ at most in what was masked: such a call
     equals no other. `untold` names the tools of such calls that were called more than once.
+
+    Where `unlike` is true no two arguments are even nearly the same, and the bytes tell no more than that.
     """
 
-    def __init__(self, names: Sequence[str], given: Sequence[bytes | None], untold: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        given: Sequence[bytes | None],
+        untold: tuple[str, ...] = (),
+        *,
+        unlike: bool = False,
+    ) -> None:
         self.names = names
         self.given = given
         self.untold = untold
+        self.unlike = unlike
 
     @lazy
     def keys(self) -> Sequence[Key | None]:
@@ -57,8 +67,8 @@ class Asked:
     @lazy
     def distinct(self) -> bool:
         """No two of the calls are the same, and of none it is unknown. Mostly the arguments alone tell."""
-        if self.untold:
-            return False
+        if self.unlike or self.untold:
+            return self.unlike
         count = len(self.given)
         return len(set(self.given)) == count or len(set(self.keys)) == count
 
@@ -77,9 +87,14 @@ _NOTHING = Repeats()
 def asked_of(calls: Sequence[ToolCall]) -> Asked:
     """What each of the calls asked for."""
     names = [call.name for call in calls]
-    together = _canonical_together([call.raw_arguments for call in calls])
+    together = _together([call.raw_arguments for call in calls])
     if together is not None:
-        return Asked(names, together)
+        values, encoded = together
+        lines = encoded.split(b"\n")[:-1]
+        if _are_unlike(encoded, len(lines)):
+            return Asked(names, lines, unlike=True)
+        if not _is_masked(encoded):
+            return Asked(names, lines if _is_canonical(encoded) else [canonical(value) for value in values])
     keys = [(call.name, canonical_of(call)) if call.arguments_state == "present" else None for call in calls]
     count = Counter(names)
     bare = {name for name, key in zip(names, keys, strict=True) if key is None and count[name] > 1}
@@ -89,8 +104,8 @@ def asked_of(calls: Sequence[ToolCall]) -> Asked:
     return Asked(names, [None if key is None or key in masked else key[1] for key in keys], untold)
 
 
-def _canonical_together(texts: Sequence[object]) -> list[bytes] | None:
-    """The canonical bytes of texts that each hold one JSON object on one line, or of mappings; None for all else."""
+def _together(texts: Sequence[object]) -> tuple[Sequence[object], bytes] | None:
+    """Texts that each hold one JSON object on one line, or mappings: decoded, and encoded again; None for all else."""
     try:
         values = texts
         if texts and type(texts[0]) is str:
@@ -100,15 +115,24 @@ def _canonical_together(texts: Sequence[object]) -> list[bytes] | None:
             values = _decode_lines(joined)
         if len(values) != len(texts) or set(map(type, values)) != {dict}:
             return None
-        encoded = _encode_lines(values)
+        return values, _encode_lines(values)
     except (TypeError, ValueError, msgspec.DecodeError, RecursionError):
         return None
-    # `find`, for `in` first takes bytes for a number, which takes longer than all the rest.
-    if encoded.find(b"REDACTED") >= 0 or encoded.find(b"redacted") >= 0 or encoded.find(b"[Scrubbed") >= 0:
-        return None
-    if encoded.find(b".0") >= 0 or encoded.find(b'" ') >= 0 or encoded.find(b' "') >= 0:
-        return [canonical(value) for value in values]
-    return encoded.split(b"\n")[:-1]
+
+
+# `find`, for `in` first takes bytes for a number, which takes longer than all the rest.
+
+
+def _are_unlike(encoded: bytes, count: int) -> bool:
+    """No two of so many lines are nearly the same, whatever their numbers and spaces: all differ at first glance."""
+    if encoded.find(b".") >= 0 and encoded.find(b".0") >= 0:
+        return False
+    glances = _glances(encoded[:-1])
+    return len(glances) == count == len(set(glances))
+
+
+def _is_canonical(encoded: bytes) -> bool:
+    return encoded.find(b".0") < 0 and encoded.find(b'" ') < 0 and encoded.find(b' "') < 0
 
 
 def _is_masked(encoded: bytes) -> bool:
@@ -137,9 +161,12 @@ def near_repeats_of(
     places where a page begins, so that going through pages is never a repeat. What makes a duplicate otherwise holds
     here too: the earlier call succeeded, nothing was changed in between, and the result is not known to be another.
     """
-    seen = _glances(asked.given)
-    if asked.distinct and len(set(seen)) == len(seen):
+    if asked.unlike:
         return ()
+    told = [one or b"" for one in asked.given]
+    seen = _glances(b"\n".join(told))
+    if len(seen) != len(told):  # a digest stands for what is nested beyond reason, and may hold any byte
+        seen = told
     keys = asked.keys
     glances = [None if key is None else (key[0], glance or b"") for key, glance in zip(keys, seen, strict=True)]
     if len(set(glances)) == len(set(keys)):
@@ -191,16 +218,13 @@ def _changed(first: ToolCall, again: ToolCall) -> bool:
     return first.result != again.result
 
 
-def _glances(given: Sequence[bytes | None]) -> Sequence[bytes | None]:
-    """For each call's arguments what is equal for those that are nearly the same, found for all of them at once."""
-    told = [one or b"" for one in given]
-    text = b"\n".join(told).decode(errors="ignore")
+def _glances(lines: bytes) -> Sequence[bytes]:
+    """For each line what is equal for those that are nearly the same, found for all of them at once."""
+    text = lines.decode(errors="ignore")
     if "\\" in text:
         for escape in _ESCAPES:
             text = text.replace(escape, " ")
-    seen = text.casefold().encode().translate(None, _GLANCED_OVER).split(b"\n")
-    # A digest stands for what is nested beyond reason, and may hold any byte.
-    return seen if len(seen) == len(told) else given
+    return text.casefold().encode().translate(None, _GLANCED_OVER).split(b"\n")
 
 
 def _words_of(encoded: bytes) -> str:

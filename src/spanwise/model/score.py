@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from spanwise.errors import ModelError
 
 Status: TypeAlias = Literal["scored", "not_applicable", "not_measurable", "error"]
 Label: TypeAlias = Literal["ok", "warn", "alert"]
 
+VERSION = "1"
+"""The version of evaluators that do not say theirs."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A place in the trace: a span and a verbatim excerpt of what it recorded (empty where content is off).
 
     Where it is known, `start` and `end` say where in the recorded text the excerpt stands.
@@ -25,9 +28,8 @@ class Evidence:
     end: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """One answer to one question about one run.
+class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One answer to one question about one run. `msgspec.structs.replace` makes one that differs.
 
     A value without a unit lies in [0, 1] and 1 is always good. Only `scored` carries a value; `not_applicable` means
     that the question does not arise, `not_measurable` that the trace lacks the data (the reason names the switch that
@@ -44,7 +46,7 @@ class Score:
     issues: tuple[str, ...] = ()
     recommendations: tuple[str, ...] = ()
     evaluator: str = ""
-    version: str = "1"
+    version: str = VERSION
     config_hash: str = ""
     revision: int = 1
 

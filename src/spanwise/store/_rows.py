@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias, cast
 
+from msgspec import structs
+
 from spanwise.model.raw import RawEvent
 from spanwise.model.result import RunResult
 from spanwise.model.score import Evidence, Score, score_id
@@ -135,7 +137,9 @@ def _contract(result: RunResult, shape: Shape) -> Encoded | None:
 def _score_row(result: RunResult, score: Score, position: int, shape: Shape) -> Row:
     run = result.run
     if score.value is not None and not math.isfinite(score.value):
-        score = replace(score, value=None, status="error", reason=f"The value {score.value} is no finite number.")
+        score = structs.replace(
+            score, value=None, status="error", reason=f"The value {score.value} is no finite number."
+        )
     return {
         "id": result.id_of(score),
         "trace_id": key(run.trace.trace_id),
