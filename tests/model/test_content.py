@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.model.content import Memo, Message, Part, is_redacted, state_of
+from spanwise.model import content
+from spanwise.model.content import Memo, Message, Part, ToolDefinition, is_redacted, state_of
 
 
 def test_text_of_a_message() -> None:
@@ -108,3 +109,25 @@ def test_no_text_raises(text: str) -> None:
     """Any text has a value and canonical bytes, the same each time."""
     memo = Memo()
     assert (memo.json(text), memo.canonical(text)) == (Memo().json(text), Memo().canonical(text))
+
+
+def test_definitions_are_read_once_for_many_traces() -> None:
+    """What was recorded of the offered tools is read once for all traces; what is too long, each time."""
+    read: list[str] = []
+
+    def reading(text: str) -> tuple[ToolDefinition, ...]:
+        read.append(text)
+        return (ToolDefinition(text[:5]),)
+
+    short, long = "tools that no other test offers", "x" * 400_000
+    for text in (short, short, long, long):
+        assert (ToolDefinition(text[:5]),) == Memo().tools(text, lambda text=text: reading(text))
+    assert [short, long, long] == read
+
+
+def test_definitions_that_are_held_are_bounded() -> None:
+    """Past the bound all are let go, and the newest is held."""
+    for number in range(30):
+        Memo().tools(f"{number:<100000}", lambda: None)
+    assert sum(len(text) for text in content._OFFERED if isinstance(text, str)) <= content._OFFERED.most
+    assert f"{29:<100000}" in content._OFFERED

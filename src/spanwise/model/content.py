@@ -169,13 +169,36 @@ def _printed(text: str) -> object:
         return text
 
 
+class _Offered(dict[Hashable, tuple[ToolDefinition, ...] | None]):
+    """Tool definitions by what was recorded of them: an app offers the same ones in run after run."""
+
+    most = 1_000_000
+    """So many characters of recorded definitions are held; then all are let go."""
+
+    def __init__(self) -> None:
+        self._held = 0
+
+    def hold(self, recorded: Hashable, found: tuple[ToolDefinition, ...] | None) -> None:
+        """Hold what was read, unless it alone is too much."""
+        size = len(recorded) if isinstance(recorded, str) else len(repr(recorded))
+        if size * 4 > self.most:
+            return
+        if self._held + size > self.most:
+            self.clear()
+            self._held = 0
+        self._held += size
+        self[recorded] = found
+
+
+_OFFERED = _Offered()
+
+
 class Memo:
     """JSON text decoded once per trace. One text is often recorded on several spans."""
 
-    __slots__ = ("_canonical", "_json", "_tools")
+    __slots__ = ("_canonical", "_json")
 
     def __init__(self) -> None:
-        self._tools: dict[object, tuple[ToolDefinition, ...] | None] = {}
         self._json: dict[str, object] = {}
         self._canonical: dict[str, bytes] = {}
 
@@ -203,9 +226,10 @@ class Memo:
         self, recorded: Hashable, read: Callable[[], tuple[ToolDefinition, ...] | None]
     ) -> tuple[ToolDefinition, ...] | None:
         """The tool definitions that `read` takes from what was recorded; every model call records them anew."""
-        found = self._tools.get(recorded, self)
+        found = _OFFERED.get(recorded, self)
         if isinstance(found, Memo):
-            found = self._tools[recorded] = read()
+            found = read()
+            _OFFERED.hold(recorded, found)
         return found
 
     def canonical(self, value: object) -> bytes:
