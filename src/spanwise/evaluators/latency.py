@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
+from typing import NamedTuple
 
 from spanwise.errors import ModelError
 from spanwise.model.calls import ToolCall
@@ -114,8 +114,7 @@ def _why_unknown(run: Run) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Times:
+class _Times(NamedTuple):
     """How long the calls took, by tool and by model, and how long answers took to begin."""
 
     tools: Mapping[str, Sequence[int]]
@@ -146,7 +145,9 @@ def _duration(run: Run, times: _Times) -> Score:
     parts = [f"From {'the start to the end of the run' if run.root >= 0 else 'the first start to the last end'}."]
     for what, table in (("tool", times.tools), ("model", times.models)):
         if table:
-            name, spent = max(table.items(), key=lambda item: (percentile(item[1], 0.95), item[0]))
+            (name, spent), *others = table.items()
+            if others:
+                name, spent = max(table.items(), key=lambda item: (percentile(item[1], 0.95), item[0]))
             first = times.first_tokens.get(name) if what == "model" else None
             began = f", first token {_spread(first)}" if first else ""
             parts.append(f"{'Slowest ' if len(table) > 1 else 'The '}{what} {name}: {_spread(spent)}{began}.")
@@ -166,28 +167,28 @@ def _ms(ns: float) -> str:
     return f"{ms:.0f} ms" if ms >= 10 else f"{ms:.3g} ms"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Losses:
+class _Losses(NamedTuple):
     """Time on the critical path that went by in failed calls and in calls that repeat an earlier one."""
 
-    failed: int
-    repeated: int
-    by_failed: Mapping[str, int]
-    by_repeated: Mapping[str, int]
+    failed: int = 0
+    repeated: int = 0
+    by_failed: Mapping[str, int] = {}
+    by_repeated: Mapping[str, int] = {}
 
     @classmethod
     def of(cls, run: Run, spent: Mapping[int, int]) -> _Losses:
         """What was lost of the time that spans hold; time within a failed call, in whatever span, is the call's."""
         failed, repeated = _failed(run), _repeated(run)
+        if not failed and not repeated:
+            return _NO_LOSSES
         by_failed: dict[str, int] = {}
         by_repeated: dict[str, int] = {}
-        if failed or repeated:
-            calls = _calls_around(run, spent, failed, repeated)
-            for at, ns in spent.items():
-                call = calls[at]
-                if call >= 0:
-                    table, name = (by_failed, failed[call]) if call in failed else (by_repeated, repeated[call])
-                    table[name] = table.get(name, 0) + ns
+        calls = _calls_around(run, spent, failed, repeated)
+        for at, ns in spent.items():
+            call = calls[at]
+            if call >= 0:
+                table, name = (by_failed, failed[call]) if call in failed else (by_repeated, repeated[call])
+                table[name] = table.get(name, 0) + ns
         return cls(
             failed=sum(by_failed.values()),
             repeated=sum(by_repeated.values()),
@@ -212,8 +213,13 @@ class _Losses:
         )
 
 
+_NO_LOSSES = _Losses()
+
+
 def _worst(table: Mapping[str, int], wall: int) -> list[tuple[str, int]]:
     """The names that hold a hundredth of the time or more, the most first."""
+    if not table:
+        return []
     found = [(name, ns) for name, ns in table.items() if ns * 100 >= wall]
     return sorted(found, key=lambda item: (-item[1], item[0]))
 
@@ -274,7 +280,9 @@ def _spent(path: Sequence[Segment]) -> dict[int, int]:
 def _blamed(run: Run, spent: Mapping[int, int]) -> list[tuple[Span, float]]:
     """The spans that hold most of the critical path, a hundredth or more, each with its share."""
     wall = run.end_ns - run.start_ns
-    most = nsmallest(_NAMED, ((-ns, at) for at, ns in spent.items() if at >= 0 and ns * 100 >= wall))
+    least = wall // 100
+    # No more than a hundred spans can hold a hundredth each.
+    most = sorted([(-ns, at) for at, ns in spent.items() if ns >= least and at >= 0 and ns * 100 >= wall])[:_NAMED]
     return [(run.trace.spans[at], -ns / wall) for ns, at in most]
 
 
