@@ -13,7 +13,7 @@ export WORKERS ARGS
 PYTEST := $(BIN)/python -m pytest
 COG_FILES := README.md $(wildcard docs/*.md docs/*/*.md)
 
-.PHONY: help setup demo test lint fix snap bench bench-grounding instructions fuzz docs coverage wheel lowest e2e check nightly nightly-list record lock clean
+.PHONY: help setup demo test lint fix snap bench bench-grounding instructions fuzz chaos docs coverage wheel lowest e2e check nightly nightly-list record lock clean
 
 help: ## list the verbs
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /make \1\t/' | expand -t 16
@@ -54,6 +54,9 @@ instructions: setup ## count the instructions of capture and scoring, against th
 
 fuzz: setup ## run the property tests long (FUZZ_EXAMPLES=5000 each)
 	@HYPOTHESIS_PROFILE=fuzz $(PYTEST) -n $(WORKERS) -m hypothesis --timeout 3600 $(ARGS)
+
+chaos: setup ## send scores to a stand-in of Langfuse that fails in every way, and count what arrived (two minutes)
+	@$(BIN)/python -m tests.sinks.langfuse_chaos $(ARGS)
 
 docs: setup ## check the documentation: generated parts, code blocks, links, every built-in described
 	@$(BIN)/python -m cogapp --check -I scripts $(COG_FILES)

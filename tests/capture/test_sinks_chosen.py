@@ -120,7 +120,11 @@ def test_levels_of_content(tmp_path: Path) -> None:
     jsonl = found.sinks["jsonl"]
     assert isinstance(jsonl, JsonLinesSink)
     assert ({"jsonl": "none"}, "none", tmp_path / "x") == (found.delivery.content, jsonl.emits, jsonl.path)
-    assert {"jsonl": "none", "log": "none"} == sinks_of(None, emit_content="none").delivery.content
+    everywhere = {"jsonl": "none", "log": "none", "scored_exporters": "none"}
+    assert everywhere == sinks_of(None, emit_content="none").delivery.content
+    assert {"jsonl": "evidence", "scored_exporters": "all"} == sinks_of(
+        None, emit_content={"scored_exporters": "all"}
+    ).delivery.content
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ def test_a_store_that_is_made_already(tmp_path: Path, require: Callable[[str], s
     store = StoreSink.open(tmp_path / "runs.db")
     with pytest.raises(SpecError, match=r"StoreSink\.open\(content='none'\)"):
         sinks_of([store], emit_content="none")
-    assert {"store": "all"} == sinks_of({"store": store}, emit_content="all").delivery.content
+    assert "all" == sinks_of({"store": store}, emit_content="all").delivery.content["store"]
 
 
 def test_what_is_no_sink() -> None:

@@ -31,9 +31,14 @@ RECORDING = "llama-index__builtin"
 QUESTION = "How many people lived in France in 2024, and what is 10% of that?"
 ANSWER = "France had about 68.4 million inhabitants in 2024 (doc-fr-1), so 10% of that is about 6.84 million people."
 DOCUMENTS = (
-    Document("doc-fr-1", 0.91, "INSEE estimates that 68.4 million people lived in France on 1 January 2024."),
-    Document("doc-fr-2", 0.64, "Paris, the capital of France, has about 2.1 million inhabitants."),
-    Document("doc-fr-3", 0.22, "France produces more than 1,000 kinds of cheese."),
+    Document(
+        "doc-fr-1",
+        0.91,
+        "INSEE estimates that 68.4 million people lived in France on 1 January 2024.",
+        ("France demographics",),
+    ),
+    Document("doc-fr-2", 0.64, "Paris, the capital of France, has about 2.1 million inhabitants.", ("Paris",)),
+    Document("doc-fr-3", 0.22, "France produces more than 1,000 kinds of cheese.", ("French cheese",)),
 )
 
 

@@ -12,10 +12,16 @@ from tests.recordings_io import made
 from tests.recordings_io import spans as recorded
 
 DOCUMENTS = (
-    Document("doc-fr-1", 0.91, "INSEE estimates that 68.4 million people lived in France on 1 January 2024."),
-    Document("doc-fr-2", 0.64, "Paris, the capital of France, has about 2.1 million inhabitants."),
-    Document("doc-fr-3", 0.22, "France produces more than 1,000 kinds of cheese."),
+    Document(
+        "doc-fr-1",
+        0.91,
+        "INSEE estimates that 68.4 million people lived in France on 1 January 2024.",
+        ("France demographics",),
+    ),
+    Document("doc-fr-2", 0.64, "Paris, the capital of France, has about 2.1 million inhabitants.", ("Paris",)),
+    Document("doc-fr-3", 0.22, "France produces more than 1,000 kinds of cheese.", ("French cheese",)),
 )
+ADDRESSED = tuple(Document(one.id, one.score, one.content, (*one.names, f"kb://{one.id}")) for one in DOCUMENTS)
 
 
 def read(**attributes: object) -> RetrievalFields:
@@ -27,7 +33,7 @@ def read(**attributes: object) -> RetrievalFields:
 @pytest.mark.parametrize(
     ("recording", "name", "documents"),
     [
-        ("langgraph__openinference", "kb_retriever", DOCUMENTS),
+        ("langgraph__openinference", "kb_retriever", ADDRESSED),
         ("llama-index__openinference", "KB.retrieve", DOCUMENTS),
         ("llama-index__openinference", "KB._retrieve", None),
     ],
@@ -67,6 +73,17 @@ def test_scores() -> None:
         retrieval__documents__2__document__metadata='{"distance": 0.1}',
     )
     assert (Document("7", 0, None), Document("7", 0.5, None), Document()) == found.documents
+
+
+def test_names() -> None:
+    """A document is also known by its title, its address and its file, its own or those in its metadata."""
+    metadata = json.dumps({"source": "a.pdf", "title": "A", "path": " ", "url": 7})
+    found = read(
+        retrieval__documents__0__document__id="1",
+        retrieval__documents__0__document__metadata=metadata,
+        retrieval__documents__0__document__title="A",
+    )
+    assert (Document("1", names=("A", "a.pdf")),) == found.documents
 
 
 def test_other_places() -> None:

@@ -168,6 +168,7 @@ def test_searched(given: object, query: str | None) -> None:
         ([['{"id": "1"}']], (Document(None, None, '{"id": "1"}'),)),
         (['{"node": {"id_": "1", "text_resource": {"text": "a"}}, "score": 0}'], (Document("1", 0.0, "a"),)),
         (["a", "", 7], (Document(None, None, "a"),)),
+        ([{"url": "u", "metadata": {"title": "t"}}], (Document(names=("u", "t")),)),
         ([], ()),
         ({"count": 0}, None),
         ("a", None),

@@ -222,8 +222,12 @@ def test_first_releases() -> None:
 
 def test_memory_is_a_retrieval() -> None:
     """A search of the memory tells its query and what it found, in events or, without query, in an attribute."""
-    found = [{"content": "Paris", "store_name": "facts", "metadata": {"id": "m1", "score": 0.5}}, "odd", {}]
-    documents = (Document("m1", 0.5, "Paris"),)
+    found = [
+        {"content": "Paris", "store_name": "facts", "metadata": {"id": "m1", "score": 0.5, "title": "t"}},
+        "odd",
+        {},
+    ]
+    documents = (Document("m1", 0.5, "Paris", ("t",)),)
     events = [("memory.query", {"content": "capital"}), ("memory.results", {"content": json.dumps(found)})]
     assert RetrievalFields("capital", documents) == strands.retrieval(made(scope=SCOPE, events=events), Memo())
     span = made(scope=SCOPE, attributes={"content": json.dumps(found)})

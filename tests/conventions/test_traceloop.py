@@ -304,9 +304,12 @@ def test_agent_of_agno() -> None:
 
 
 def test_retrieval_of_langchain() -> None:
-    """Ids and scores stand in the documents' metadata."""
+    """Ids, scores and titles stand in the documents' metadata."""
     span = named("vector_db_retrieve kb_retriever", "langgraph__traceloop")
-    documents = tuple(Document(str(one["id"]), float(str(one["score"])), str(one["content"])) for one in FOUND)
+    documents = tuple(
+        Document(str(one["id"]), float(str(one["score"])), str(one["content"]), (title, f"kb://{one['id']}"))
+        for one, title in zip(FOUND, ("France demographics", "Paris", "French cheese"), strict=True)
+    )
     assert RetrievalFields("population of France 2024", documents) == traceloop.retrieval(span, Memo())
     assert RetrievalFields() == traceloop.retrieval(made(scope=LANGCHAIN), Memo())
 

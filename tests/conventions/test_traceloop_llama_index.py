@@ -184,7 +184,8 @@ def test_definitions_are_what_was_passed_to_the_model() -> None:
 def test_retrieval() -> None:
     """Nodes are documents: id, score and text."""
     found = traceloop.retrieval(of_kind("retrieval"), Memo())
-    first = Document("doc-fr-1", 0.91, "INSEE estimates that 68.4 million people lived in France on 1 January 2024.")
+    text = "INSEE estimates that 68.4 million people lived in France on 1 January 2024."
+    first = Document("doc-fr-1", 0.91, text, ("France demographics",))
     assert ("population of France 2024", 3) == (found.query, len(found.documents or ()))
     assert first == (found.documents or ())[0]
     empty = task("KB.task", given={"str_or_query_bundle": {"query_str": "x"}}, returned=[])

@@ -28,7 +28,7 @@ from spanwise.model.expected_call import ExpectedCall
 from spanwise.model.trace import Run
 from spanwise.run import evaluate
 from tests.corpus.facts import NAMES, runs_of
-from tests.making import agent, chat, says, tool, trace_of, user
+from tests.making import agent, chat, says, span, tool, trace_of, user
 
 Made = Dataset[str, object, dict[str, object]]
 MADE = [kind for kind in evals.ALL if issubclass(kind, RunEvaluator)]
@@ -43,7 +43,7 @@ FULL = (
     evals.Recovery(),
     evals.Latency(target_ms=100.0, gap_ms=5.0),
     evals.Cost(budget_usd=1.0),
-    evals.RetrievalRelevance(admissions=["nothing there"]),
+    evals.RetrievalRelevance(admissions=["nothing there"], expected=["doc-1"], measure="f1"),
     evals.Handoffs(expected=["billing", ("triage", "billing")]),
     evals.Overall(weights={"redundancy": 1.0}),
 )
@@ -213,11 +213,19 @@ def test_an_evaluator_that_breaks_is_a_failure() -> None:
         (evals.ToolSequence(mode="exact"), {"expected_order": ["calculator"]}, 0.0),
         (evals.ToolArguments(), {"expected_calls": [{"tool": "search", "arguments": {"q": "x"}}]}, 1.0),
         (evals.ToolArguments(), {"expected_calls": [{"tool": "search", "arguments": {"q": "y"}}]}, 0.0),
+        (evals.RetrievalRelevance(), {"expected_documents": ["doc-1", "doc-2"]}, 0.5),
+        (evals.RetrievalRelevance(expected=["doc-1"]), {"expected_documents": ["doc-2"]}, 1.0),
+        (evals.RetrievalRelevance(), {"expected_tools": ["search"]}, 0.9),
     ],
 )
 def test_expectations_of_a_case(evaluator: RunEvaluator, metadata: dict[str, object], value: float) -> None:
     """What a case expects stands in its metadata; what the constructor was given goes before it."""
-    run = trace_of(agent(1), tool(20, parent=1, arguments={"q": "x"})).runs[0]
+    found = {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.retrieval.documents": json.dumps([{"id": "doc-1", "score": 0.9}]),
+    }
+    retrieval = span(30, parent=1, name="retrieval", attributes=found)
+    run = trace_of(agent(1), tool(20, parent=1, arguments={"q": "x"}), retrieval).runs[0]
     assert value == pytest.approx(told(evaluated(run, [evaluator], metadata=metadata))[evaluator.asked])
 
 

@@ -77,6 +77,14 @@ def test_the_run_itself_passes() -> None:
     )
 
 
+def test_the_documents_of_the_run_itself_are_found() -> None:
+    """The run that a case was made of retrieves the documents that the case expects, and no others."""
+    (run,) = runs_of("langgraph__openinference", logs=True)
+    expected = expectations_of(observed(run)).documents
+    score = evals.RetrievalRelevance(expected=expected, measure="f1")(run)
+    assert 1.0 == score.value
+
+
 def test_what_was_not_seen_is_not_expected() -> None:
     """Of a run without a call, an empty expectation is made only if a call would have been seen."""
     quiet = trace_of(agent(1), chat(2, parent=1, sent=[user("Q")], got=[says("A")])).runs[0]

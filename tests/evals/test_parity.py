@@ -11,19 +11,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from typing import TypeAlias, cast
 
 import pytest
+from opentelemetry._logs import NoOpLoggerProvider
+from pydantic_evals import Case, Dataset
 
+import spanwise
+from spanwise import evals
 from spanwise.capture.settings import scoring_of
+from spanwise.evals.capture import Capture
+from spanwise.evaluators.retrieval_relevance import RetrievalRelevance
 from spanwise.model.result import RunResult
 from spanwise.offline.reading import Reading
 from spanwise.report.contract import to_contract
 from spanwise.run import evaluate
 from tests.capture.processes import python
 from tests.corpus.facts import NAMES
-from tests.evals.replay import traces_of
+from tests.evals.replay import provider_of, replay, traces_of
 from tests.recordings_io import FOLDER
 
 Told: TypeAlias = Mapping[str, object]
@@ -75,3 +82,31 @@ def test_scores_are_the_same_at_every_door(replayed: Mapping[tuple[str, str], To
     assert expected == told["live"]
     assert expected == told["evaluate"]
     assert cells(found) == told["cells"]
+
+
+def test_expected_documents_count_the_same_at_every_door() -> None:
+    """What was to be found is given to the evaluator, or stands in the metadata of a case: the score is one."""
+    name, expected = "langgraph__openinference", ("doc-fr-1", "doc-de-1")
+    evaluator = RetrievalRelevance(expected=expected)
+    (result,) = spanwise.score(FOLDER / f"{name}.json", evaluators={"retrieval_relevance": evaluator})
+    (wanted,) = result.scores
+    assert (0.5, "doc-de-1") == (wanted.value, wanted.reason[-9:-1])
+
+    provider, ids = provider_of(name)
+    results: list[RunResult] = []
+    with spanwise.instrument(
+        provider, sinks=[results.append], evaluators={"retrieval_relevance": evaluator}, on_first="silent"
+    ) as handle:
+        replay(name, provider, ids, NoOpLoggerProvider())
+        assert handle.flush(30)
+    assert [wanted] == [score for one in results for score in one.scores if score.name != "overall"]
+
+    provider, ids = provider_of(name)
+    case = Case(name=name, inputs=None, metadata={"expected_documents": list(expected)})
+    report = Dataset(name="one", cases=[case], evaluators=[evals.RetrievalRelevance()]).evaluate_sync(
+        lambda _: replay(name, provider, ids, NoOpLoggerProvider()),
+        lifecycle=partial(Capture, provider=provider),
+        progress=False,
+    )
+    found = report.cases[0].scores["retrieval_relevance"]
+    assert (wanted.value, wanted.reason) == (found.value, found.reason)

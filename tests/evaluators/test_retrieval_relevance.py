@@ -162,6 +162,55 @@ def test_phrases_are_checked(admissions: object) -> None:
         RetrievalRelevance(admissions=admissions)
 
 
+@pytest.mark.parametrize("expected", ["doc-1", ("",), (" ",), (3,), 7])
+def test_expectations_are_checked(expected: object) -> None:
+    """Expected documents are a list of texts, none of them empty."""
+    with pytest.raises(ModelError, match=r"retrieval_relevance: expected is .*; give a list of ids, titles"):
+        RetrievalRelevance(expected=expected)
+
+
+def test_measures_are_checked() -> None:
+    """A measure is one of those that there are."""
+    with pytest.raises(ModelError, match="retrieval_relevance: measure is 'mrr'; give recall, f1, ndcg"):
+        RetrievalRelevance(measure="mrr")
+
+
+def test_expected_documents_of_a_failed_retrieval() -> None:
+    """A retrieval that failed found nothing; that it did look for something is known."""
+    score = score_of(found(10, "refund", None, failed=True), expected=("a",))
+    assert (0.0, (Evidence(span_id=span_id(10), quote="refund"),)) == (score.value, score.evidence)
+
+
+def test_expected_documents_of_a_partial_trace() -> None:
+    """What is missing in a partial trace may be in what was lost; what was found there was found."""
+    root = agent(1)
+    lost = span(30, parent=29, name="lost")
+    run = run_of(root, found(10, "q", [{"id": "a"}]), lost)
+    assert not run.completeness.complete
+    assert ["scored", "not_measurable"] == [RetrievalRelevance(expected=(one,))(run).status for one in "ab"]
+    nothing = RetrievalRelevance(expected=("a",))(run_of(root, lost))
+    assert ("not_measurable", True) == (nothing.status, "cannot be told: The trace is partial" in nothing.reason)
+
+
+@pytest.mark.parametrize(
+    ("expected", "pauses", "status"),
+    [((), 0, "not_applicable"), (("a",), 2, "scored"), (("two words",), 2, "not_measurable")],
+)
+def test_steps_against_expected_documents(expected: tuple[str, ...], pauses: int, status: str) -> None:
+    """There is a pause after each document that is read; the score is the last thing that is said."""
+    run = run_of(agent(1), found(10, "q", [{"id": "a"}, {"id": "b"}]))
+    *steps, score = RetrievalRelevance(expected=expected).steps(run)
+    assert ([None] * pauses, status) == (steps, score.status if score else None)
+
+
+def test_many_missing_documents() -> None:
+    """Ten missing documents are named, the others counted."""
+    score = score_of(found(10, "q", [{"id": "x"}]), expected=tuple(f"doc-{n}" for n in range(12)))
+    assert 11 == len(score.issues)
+    assert "2 more of the expected documents were not retrieved." == score.issues[-1]
+    assert "Missing: doc-0, doc-1, doc-2 and 9 more." in score.reason
+
+
 # Laws
 
 WORDS = st.sampled_from(["refund", "policy", "shop", "hours", "the", "of", "Straße"])
@@ -208,3 +257,53 @@ def test_order_of_arrival_and_other_spans(
     more = [*spans, *(span(1000 + n, parent=1, start=at, end=at) for n, at in enumerate(others))]
     shuffler.shuffle(more)
     assert score_of(*spans, answer="Yes.") == score_of(*more, answer="Yes.")
+
+
+EXPECTED = st.lists(st.sampled_from(["a", "b", "c", "d", "refund policy"]), min_size=1, max_size=5)
+IDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=6)
+LISTS = st.lists(IDS, min_size=1, max_size=4)
+MEASURES = st.sampled_from(["recall", "f1", "ndcg"])
+
+
+def against(expected: list[str], lists: list[list[str]], measure: str) -> Score:
+    """The score of retrievals of documents with ids and texts against expected ones."""
+    rows = [
+        found(20 * n, "q", [{"id": one, "content": f"text {one}"} for one in ids]) for n, ids in enumerate(lists, 1)
+    ]
+    return score_of(*rows, expected=tuple(expected), measure=measure)
+
+
+@given(EXPECTED, LISTS, MEASURES)
+def test_against_expected_bounded(expected: list[str], lists: list[list[str]], measure: str) -> None:
+    """Whatever is expected and found, the value lies in [0, 1]: 0 only if nothing of it was found."""
+    value = against(expected, lists, measure).value
+    assert value is not None
+    assert 0.0 <= value <= 1.0
+    assert (value > 0.0) == bool(set(expected) & {one for ids in lists for one in ids})
+
+
+@given(EXPECTED, LISTS, MEASURES, st.randoms(use_true_random=False))
+def test_order_of_what_is_expected(
+    expected: list[str], lists: list[list[str]], measure: str, by: random.Random
+) -> None:
+    """Neither the order of expectations nor that of retrievals counts, and without ranks neither that of documents."""
+    shuffled = [by.sample(expected, len(expected)), *by.sample(lists, len(lists))]
+    if measure != "ndcg":
+        shuffled = [by.sample(one, len(one)) for one in shuffled]
+    assert against(expected, lists, measure).value == pytest.approx(against(shuffled[0], shuffled[1:], measure).value)
+
+
+@given(EXPECTED, LISTS, IDS)
+def test_another_retrieval_never_lowers_recall(expected: list[str], lists: list[list[str]], more: list[str]) -> None:
+    """To look once more takes nothing away."""
+    before, after = (against(expected, rows, "recall").value for rows in (lists, [*lists, more]))
+    assert before is not None
+    assert after is not None
+    assert before <= after
+
+
+@given(EXPECTED, MEASURES)
+def test_what_was_expected_and_nothing_else(expected: list[str], measure: str) -> None:
+    """To find what was expected, and only that, is a whole success by every measure."""
+    ids = list(dict.fromkeys(expected))
+    assert pytest.approx(1.0) == against(expected, [ids], measure).value

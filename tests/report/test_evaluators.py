@@ -8,6 +8,7 @@ from dataclasses import InitVar, dataclass, field
 from types import MappingProxyType
 
 from spanwise.catalog import EVALUATORS
+from spanwise.judges import Goal
 from spanwise.report.evaluators import Described, Parameter, broken, describe, show_evaluators
 from spanwise.report.terminal import console
 
@@ -42,6 +43,10 @@ def test_every_built_in_asks_a_question() -> None:
     assert [] == [one.name for one in found if not one.question.endswith("?") or not one.value]
 
 
+class Own(Goal):
+    """A judge of somebody's."""
+
+
 class Plain:
     """1 always."""
 
@@ -74,8 +79,19 @@ def test_the_table_shows_parameters() -> None:
     assert ([], False) == ([word for word in words if word not in text], "\x1b" in text)
 
 
+def test_judges_stand_below_the_others() -> None:
+    """Judges have a table of their own, with what they ask and without what the settings fill in; so have others'."""
+    goal, own = describe("goal", Goal), describe("mine", Own, origin="acme 1")
+    assert ("judge", "Was what the user asked for reached?", "judge") == (goal.kind, goal.question, own.kind)
+    assert {"after", "skip", "panel"} == {one.name for one in goal.parameters}
+    file = io.StringIO()
+    show_evaluators(console(file), [goal, describe("strict", Strict), own])
+    above, heading, below = file.getvalue().partition("Judges ask a language model")
+    assert ("strict" in above, bool(heading), "goal" in below, "mine" in below) == (True, True, True, True)
+    assert "goal" not in above
+
+
 def test_json_of_an_evaluator() -> None:
     """An evaluator is an object with all that is known of it."""
-    assert {"name": "x", "question": "", "value": "", "parameters": (), "origin": "built-in", "problem": ""} == (
-        Described(name="x").to_json()
-    )
+    rest = {"question": "", "value": "", "parameters": (), "origin": "built-in", "problem": "", "kind": "evaluator"}
+    assert {"name": "x", **rest} == Described(name="x").to_json()

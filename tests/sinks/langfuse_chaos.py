@@ -1,9 +1,9 @@
 """Everything that can go wrong on the way to Langfuse, and a count of what arrived.
 
-    python -m tests.sinks.langfuse_chaos            # the server is down for a minute, the sender is killed
+    make chaos                                      # the server is down for a minute, the sender is killed
     python -m tests.sinks.langfuse_chaos --scale 0.02
 
-Each line says how many scores were sent, delivered, lost and doubled.
+Each line says how many scores were sent, delivered, lost and doubled; the exit code is 1 if any was lost or doubled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,17 +91,17 @@ def _emitting(emit: Callable[[Any], None], pause_s: float) -> Iterator[set[int]]
         thread.join()
 
 
-def down_for_a_minute(outbox: Path, *, scale: float = 1.0, version: str = "4.60.1") -> Outcome:
+def down_for_a_minute(outbox: Path, *, scale: float = 1.0, version: str = "4.60.1", pause_s: float = 0.01) -> Outcome:
     """The server goes away for a minute while an app goes on scoring."""
     begun = time.monotonic()
     with serving(version) as server:
         sink = sink_to(server, outbox)
-        with _emitting(sink.emit, 0.01) as sent:
-            time.sleep(5 * scale)
+        with _emitting(sink.emit, pause_s) as sent:
+            time.sleep(2 * scale)
             server.down()
             time.sleep(60 * scale)
             server.up()
-            time.sleep(5 * scale)
+            time.sleep(2 * scale)
         until(lambda: sink.stats().waiting == 0, 60)
         sink.close()
         return counted(f"down for {60 * scale:g} s", server, sent, begun)
@@ -158,21 +158,29 @@ def killed(outbox: Path, *, times: int = 4) -> Outcome:
         return counted(f"sender killed {times} times", server, sent, begun)
 
 
-def main() -> None:
-    """Print what became of the scores."""
-    parser = argparse.ArgumentParser()
+def outcomes(folder: Path, scale: float) -> Iterator[Outcome]:
+    """Everything, one after the other."""
+    yield down_for_a_minute(folder / "down.db", scale=scale, pause_s=0.025)
+    for seed, version in enumerate(("4.60.1", "4.16.0", "3.9.0")):
+        yield everything_fails(folder / f"{seed}.db", seed=seed, version=version)
+    yield killed(folder / "killed.db")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what became of the scores; 1 if any was lost or doubled."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--scale", type=float, default=1.0, help="how long a minute is, in minutes")
-    scale = parser.parse_args().scale
+    scale, begun = parser.parse_args(arguments).scale, time.monotonic()
+    found: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = [down_for_a_minute(Path(folder) / "down.db", scale=scale)]
-        sys.stdout.write(f"{outcomes[0]}\n")
-        for seed, version in enumerate(("4.60.1", "4.16.0", "3.9.0")):
-            outcomes.append(everything_fails(Path(folder) / f"{seed}.db", seed=seed, version=version))
-            sys.stdout.write(f"{outcomes[-1]}\n")
-        outcomes.append(killed(Path(folder) / "killed.db"))
-        sys.stdout.write(f"{outcomes[-1]}\n")
-    sys.exit(any(outcome.lost or outcome.doubled for outcome in outcomes))
+        for outcome in outcomes(Path(folder), scale):
+            found.append(outcome)
+            sys.stdout.write(f"{outcome}\n")
+            sys.stdout.flush()
+    sent, delivered, doubled = (sum(getattr(one, name) for one in found) for name in ("sent", "delivered", "doubled"))
+    sys.stdout.write(f"{Outcome('all', sent, delivered, doubled, time.monotonic() - begun)}\n")
+    return int(any(one.lost or one.doubled for one in found))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

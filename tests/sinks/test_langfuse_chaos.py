@@ -53,6 +53,25 @@ def test_a_sender_that_is_killed(tmp_path: Path) -> None:
     assert (0, 0) == (outcome.lost, outcome.doubled)
 
 
+def test_the_tally(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tally ends in a sum, and in exit code 1 if any score was lost or doubled."""
+    fine, lost, doubled = (
+        langfuse_chaos.Outcome(name, 10, delivered, twice, 0.1)
+        for name, delivered, twice in (("fine", 10, 0), ("lost", 9, 0), ("doubled", 10, 1))
+    )
+    codes = []
+    for given in ([fine], [fine, lost], [doubled, fine]):
+        monkeypatch.setattr(langfuse_chaos, "outcomes", lambda folder, scale, given=given: iter(given))
+        codes.append(langfuse_chaos.main([]))
+        told = capsys.readouterr().out.splitlines()
+        sent, arrived, twice = (sum(getattr(one, name) for one in given) for name in ("sent", "delivered", "doubled"))
+        assert [str(one) for one in given] == told[:-1]
+        assert [f"sent {sent}", f"lost {sent - arrived}", f"doubled {twice}"] == [
+            " ".join(told[-1].split()[at : at + 2]) for at in (1, 5, 7)
+        ]
+    assert [0, 1, 1] == codes
+
+
 def test_taking_never_waits(tmp_path: Path) -> None:
     """Results are taken in milliseconds while the server hangs, and the end of the app waits no longer than it may."""
     with serving() as server:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spanwise.catalog import PROFILES, default_evaluators
+from spanwise.catalog import PROFILES, SINKS, default_evaluators
+from spanwise.model.ports import AnyEvaluator
+from spanwise.model.raw import RawSpan
 from spanwise.model.result import RunResult
 from spanwise.model.score import Evidence, Score, Status
 from spanwise.model.trace import Run
@@ -67,7 +69,13 @@ class Loud:
         raise ValueError(f"{CONTENT['prompt']} {' '.join(SECRETS)}")
 
 
-def recorded(extra: str = "") -> RunResult:
+def evaluators() -> dict[str, AnyEvaluator]:
+    """The built-ins, one that quotes all it saw in a score of each status, and one that fails with it."""
+    statuses: Sequence[Status] = ("scored", "not_applicable", "not_measurable", "error")
+    return {**default_evaluators(), **{f"chatty_{one}": Chatty(one) for one in statuses}, "loud": Loud()}
+
+
+def spans(extra: str = "") -> list[RawSpan]:
     """A run with distinctive content in every place that instrumentations write it to."""
     words = {name: f"{text} {extra}".strip() for name, text in CONTENT.items()}
     call, failed = {"q": words["argument"]}, {"q": words["argument"], "again": words["search"]}
@@ -79,7 +87,7 @@ def recorded(extra: str = "") -> RunResult:
         "retrieval.documents.0.document.id": "doc-1",
         "retrieval.documents.0.document.score": 0.4,
     }
-    run = run_of(
+    return [
         agent(1, **{"gen_ai.system_instructions": json.dumps([{"type": "text", "content": words["system"]}])}),
         chat(
             2,
@@ -110,11 +118,14 @@ def recorded(extra: str = "") -> RunResult:
             sent=[user(words["prompt"]), returns(("c1", words["result"]))],
             got=[says(words["completion"])],
         ),
-    )
-    assert (words["prompt"], words["completion"]) == (run.query, run.answer)
-    statuses: Sequence[Status] = ("scored", "not_applicable", "not_measurable", "error")
-    evaluators = {**default_evaluators(), **{f"chatty_{one}": Chatty(one) for one in statuses}, "loud": Loud()}
-    return evaluate(run, evaluators, overall=PROFILES["default"].overall)
+    ]
+
+
+def recorded(extra: str = "") -> RunResult:
+    """That run, scored."""
+    run = run_of(*spans(extra))
+    assert [f"{CONTENT[kind]} {extra}".strip() for kind in ("prompt", "completion")] == [run.query, run.answer]
+    return evaluate(run, evaluators(), overall=PROFILES["default"].overall)
 
 
 def left(name: str, result: RunResult, folder: Path, require: Callable[[str], str], level: str) -> str:
@@ -134,13 +145,23 @@ def pieces(text: str) -> set[str]:
     return {text[at : at + PIECE] for at in range(len(text) - PIECE + 1)}
 
 
+def told_in(gone: str) -> dict[str, list[str]]:
+    """Pieces of content in what left, by the kind of content."""
+    told = {kind: [piece for piece in pieces(text) if piece in gone] for kind, text in CONTENT.items()}
+    return {kind: found for kind, found in told.items() if found}
+
+
 @pytest.mark.parametrize("name", [name for name, make in ALL.items() if make().leaves])
 def test_at_none_no_content_leaves(name: str, tmp_path: Path, require: Callable[[str], str]) -> None:
     """No piece of a prompt, completion, argument, result, failure, document or definition is in what left."""
     gone = left(name, recorded(), tmp_path, require, "none")
     assert gone
-    told = {kind: [piece for piece in pieces(text) if piece in gone] for kind, text in CONTENT.items()}
-    assert {} == {kind: found for kind, found in told.items() if found}
+    assert {} == told_in(gone)
+
+
+def test_every_sink_is_in_a_table() -> None:
+    """Every sink of the catalogue is tested here; that of Logfire in test_privacy_logfire.py, in its own process."""
+    assert set(SINKS) == {*ALL, "logfire"}
 
 
 @pytest.mark.parametrize("name", ["store", "jsonl"])

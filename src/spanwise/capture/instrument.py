@@ -30,7 +30,17 @@ from spanwise.capture.processor import LogCapture, SpanCapture
 from spanwise.capture.providers import Attachment, attach_logs, provider_for
 from spanwise.capture.sampling import Gate, Sampling
 from spanwise.capture.scored_exporter import SpanScores
-from spanwise.capture.settings import Bounds, EmitContent, Evaluators, Sinks, gate_of, kept_apart, scoring_of, sinks_of
+from spanwise.capture.settings import (
+    ON_SPANS,
+    Bounds,
+    EmitContent,
+    Evaluators,
+    Sinks,
+    gate_of,
+    kept_apart,
+    scoring_of,
+    sinks_of,
+)
 from spanwise.capture.sync import SyncScores
 from spanwise.capture.targets import Prepared, check, prepare
 from spanwise.capture.web import Identify
@@ -56,7 +66,7 @@ class _Running:
         self.results = Results()
         self._undo: list[Callable[[], None]] = []
         self._patience_s = CLOSE_S
-        held = {**sinks, "results": self.results, "scored_exporters": SpanScores(self._score)}
+        held = {**sinks, "results": self.results, ON_SPANS: SpanScores(self._score)}
 
         def make(pause: Callable[[], None]) -> Pipeline:
             return Pipeline(

@@ -42,6 +42,8 @@ from spanwise.store.sink import StoreSink
 Sinks: TypeAlias = Mapping[str, Sink | str] | Sequence[str | Sink | Callable[[RunResult], object]]
 Evaluators: TypeAlias = Mapping[str, AnyEvaluator | CaseEvaluator] | Sequence[str | AnyEvaluator | CaseEvaluator]
 EmitContent: TypeAlias = Content | Mapping[str, Content]
+ON_SPANS = "scored_exporters"
+"""The sink that puts scores on spans, which every capture has."""
 _log = logging.getLogger("spanwise")
 
 
@@ -227,6 +229,7 @@ def sinks_of(
     if not making.found:
         making.add("log", SinkSettings(use="log"))
     making.check_levels()
+    making.level(ON_SPANS)
     return Destinations(
         sinks=making.found, delivery=DeliverySettings(content=making.levels, mask=making.mask, apart=True)
     )
@@ -304,8 +307,14 @@ class _Making:
                 except SpecError as error:
                     _log.warning("spanwise: %s is set, but %s", ", ".join(entry.variables), error)
 
+    def level(self, name: str) -> None:
+        """Note the level that was given for a sink that is there anyhow."""
+        level = self._level(name)
+        if level is not None:
+            self.levels[name] = level
+
     def check_levels(self) -> None:
         """Refuse a level for a sink that is nowhere."""
         for name in self._each:
-            if name not in self.found and name not in SINKS:
+            if name not in self.found and name not in SINKS and name != ON_SPANS:
                 raise SpecError(f"emit_content: unknown sink {name!r}; there are: {', '.join(self.found)}")

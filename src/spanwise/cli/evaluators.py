@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from spanwise import extensions
-from spanwise.catalog import PROFILES
+from spanwise.catalog import JUDGES, PROFILES
 from spanwise.cli.guard import FINE
 from spanwise.cli.options import AsTable, TableFormat
 from spanwise.cli.output import Output
@@ -27,7 +27,8 @@ def evaluators(
 ) -> int:
     """List the evaluators: the question that each answers, what its value is, its parameters and their defaults.
 
-    Those of other packages follow, with the package's name; they run where the settings name them.
+    Those of other packages follow, with the package's name, and the judges, which ask a language model, in a group of
+    their own; both run only where they are named.
     """
     if profile not in PROFILES:
         raise SpecError(f"read {profile!r}, expected a profile: {', '.join(PROFILES)}")
@@ -46,6 +47,8 @@ def _described(profile: str) -> Iterator[Described]:
     for name, make in own.items():
         yield describe(name, make)
     yield describe(OVERALL, Overall)
+    for name, make in JUDGES.items():
+        yield describe(name, make)
     for one in extensions.listed():
         hidden = f"; hidden by the built-in {one.name}" if one.name in own else ""
         if callable(one.made):

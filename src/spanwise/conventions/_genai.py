@@ -14,7 +14,7 @@ import msgspec
 
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
-from spanwise.conventions._values import first_number, first_text, int_of, mapping_of, number_of, text_of
+from spanwise.conventions._values import first_number, first_text, int_of, mapping_of, names_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
     ContextFields,
@@ -280,6 +280,7 @@ def documents_of(value: object) -> tuple[Document, ...] | None:
                     first_text(fields, "id", "doc_id", "document_id"),
                     first_number(fields, "score", "relevance_score"),
                     first_text(fields, "content", "text", "page_content"),
+                    names_of(fields, mapping_of(fields.get("metadata")) or {}),
                 )
             )
     return tuple(out)

@@ -7,7 +7,7 @@ from typing import cast
 
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_messages import entries
-from spanwise.conventions._values import first_number, first_text, mapping_of
+from spanwise.conventions._values import first_number, first_text, mapping_of, names_of
 from spanwise.model.content import Document, Memo, RetrievalFields
 from spanwise.model.raw import Attributes, RawSpan
 
@@ -70,4 +70,5 @@ def _document(fields: Mapping[str, object], memo: Memo) -> Document:
         first_text(fields, *IDS) or first_text(metadata, *IDS),
         first_number(metadata, *SCORES) if score is None else score,
         first_text(fields, "content", "page_content", "text"),
+        names_of(fields, metadata),
     )

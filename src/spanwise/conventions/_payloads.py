@@ -14,7 +14,7 @@ from typing import TypeAlias
 from spanwise.conventions._genai import first_user_text, last_answer_text
 from spanwise.conventions._messages import CALL_TYPES, REASONING_TYPES, RESULT_TYPES, ROLES, items, messages_of
 from spanwise.conventions._reprs import is_dump, is_object, read_repr
-from spanwise.conventions._values import first_number, first_text, mapping_of, number_of, text_of
+from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
 from spanwise.model.content import Document, Memo, Message, Part, ToolFields, is_redacted
 
 Fields: TypeAlias = Mapping[str, object]
@@ -258,4 +258,5 @@ def _document(value: object) -> Document | None:
         or first_text(metadata, "id", "doc_id", "document_id", "_id"),
         first_number(metadata, "score", "relevance_score", "similarity_score") if score is None else score,
         first_text(node, "page_content", "text", "content") or first_text(resource, "text"),
+        names_of(node, metadata),
     )

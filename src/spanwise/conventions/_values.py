@@ -76,3 +76,12 @@ def mapping_of(value: object) -> Mapping[str, object] | None:
     if value is None or kind is str or kind is list:
         return None
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else None
+
+
+_NAMES = ("title", "name", "url", "uri", "source", "link", "file_path", "file_name", "filename", "path")
+
+
+def names_of(*places: Mapping[str, object]) -> tuple[str, ...]:
+    """Titles, addresses and files of a document, from its own fields and from its metadata."""
+    found = (fields.get(key) for fields in places for key in _NAMES)
+    return tuple(dict.fromkeys(value for value in found if isinstance(value, str) and value.strip()))

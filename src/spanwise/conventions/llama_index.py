@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definitions_of, items, message_of, messages_of
 from spanwise.conventions._reprs import read_repr
-from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, text_of
+from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, names_of, text_of
 from spanwise.model.content import (
     AgentFields,
     Document,
@@ -236,7 +236,8 @@ def retrieval(span: RawSpan, memo: Memo) -> RetrievalFields:
 def _document(fields: Mapping[str, object]) -> Document:
     node = mapping_of(fields.get("node")) or {}
     text = first_text(node, "text") or first_text(mapping_of(node.get("text_resource")) or {}, "text")
-    return Document(first_text(node, "id_"), first_number(fields, "score"), text)
+    names = names_of(node, mapping_of(node.get("metadata")) or {})
+    return Document(first_text(node, "id_"), first_number(fields, "score"), text, names)
 
 
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:

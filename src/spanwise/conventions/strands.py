@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definition_of, definitions_of, items, messages_of, plain
-from spanwise.conventions._values import first_number, first_text, mapping_of, number_of, text_of
+from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
     Document,
@@ -147,7 +147,8 @@ def retrieval(span: RawSpan, memo: Memo) -> RetrievalFields:
 
 def _entry(fields: Mapping[str, object]) -> Document:
     metadata = mapping_of(fields.get("metadata")) or {}
-    return Document(first_text(metadata, "id"), first_number(metadata, "score"), first_text(fields, "content"))
+    text = first_text(fields, "content")
+    return Document(first_text(metadata, "id"), first_number(metadata, "score"), text, names_of(metadata))
 
 
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:

@@ -205,13 +205,24 @@ class RetrievalRelevance(RunEvaluator):
     A best document below `minimum` is an issue. An empty retrieval counts 0 if the answer does not say so and nothing
     found later explains it; if it does, it counts neither way, and neither does a retrieval that failed. `admissions`
     are further phrases by which answers say that nothing was found.
+
+    With `expected`, ids, titles, addresses or texts of documents, the value is the share of these that the run
+    retrieved, or by `measure` F1 or NDCG against them, and none of the above counts.
     """
 
     minimum: float
     admissions: tuple[str, ...]
+    expected: tuple[str, ...] | None
+    measure: Literal["recall", "f1", "ndcg"]
     evaluation_name: str | None
     def __init__(
-        self, *, minimum: float = ..., admissions: tuple[str, ...] | list[str] = ..., evaluation_name: str | None = None
+        self,
+        *,
+        minimum: float = ...,
+        admissions: tuple[str, ...] | list[str] = ...,
+        expected: tuple[str, ...] | list[str] | None = ...,
+        measure: Literal["recall", "f1", "ndcg"] = ...,
+        evaluation_name: str | None = None,
     ) -> None: ...
 
 class Grounding(RunEvaluator):

@@ -20,6 +20,7 @@ from spanwise.errors import SpecError
 from spanwise.evals.expectations import Expectations, expectations_of
 from spanwise.evals.runs import found_in
 from spanwise.evaluators.handoffs import Handoffs
+from spanwise.evaluators.retrieval_relevance import RetrievalRelevance
 from spanwise.evaluators.tool_arguments import ToolArguments
 from spanwise.evaluators.tool_selection import ToolSelection
 from spanwise.evaluators.tool_sequence import ToolSequence
@@ -37,6 +38,7 @@ _FILLED: Mapping[object, Mapping[str, str]] = {
     ToolSequence: {"expected": "order"},
     ToolArguments: {"expected": "calls"},
     Handoffs: {"expected": "handoffs"},
+    RetrievalRelevance: {"expected": "documents"},
 }
 _READ: Mapping[str, Callable[[object, str], object]] = {"rules": rules_of, "anti_patterns": anti_patterns_of}
 

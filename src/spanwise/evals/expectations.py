@@ -7,7 +7,7 @@
         - {tool: search, arguments: {query: France}}
       forbidden_tools: [delete_user]
       expected_handoffs: [billing, "triage -> billing"]
-      expected_documents: [doc-1]               # ids of documents that are to be found
+      expected_documents: [doc-1]               # ids or titles of documents that are to be found
 
 The same keys count in an `expected_output` that is a mapping; those of the metadata go before them, and what an
 evaluator was constructed with goes before both. Metadata and output may also be objects with such attributes.

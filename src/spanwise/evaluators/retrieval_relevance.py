@@ -4,6 +4,8 @@ A retriever that records scores in [0, 1] is believed. Where it records none, th
 the documents, in the manner of BM25: words that few of the run's documents hold weigh up to twice as much as those that
 all hold, a word that a long document mentions once counts less than one that it repeats, and the best document speaks
 for the retrieval. A document that holds the query's words and is not longer than usual has a match of 1.
+
+Where it is known which documents were to be found, neither counts: the value is how many of them were.
 """
 
 from __future__ import annotations
@@ -12,17 +14,22 @@ import math
 from collections import Counter
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from spanwise.errors import ModelError
 from spanwise.model.calls import Retrieval
 from spanwise.model.content import Document, is_redacted
+from spanwise.model.expectation import unseen
+from spanwise.model.expected_documents import Found, found_of, listed
 from spanwise.model.ports import outcome
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
 from spanwise.model.trace import Run
 from spanwise.stats import mean
 from spanwise.text import excerpt, words
 
+_NAME = "retrieval_relevance"
+_MEASURES = ("recall", "f1", "ndcg")
+_MOST = 10
 _K1, _B = 1.2, 0.75
 _REWORD = "See whether the library holds what was asked for; if so, reword the query or mend the index."
 _ADMIT = "Tell the agent to say that it found nothing, or to search again with other words."
@@ -62,10 +69,15 @@ class RetrievalRelevance:
     A best document below `minimum` is an issue. An empty retrieval counts 0 if the answer does not say so and nothing
     found later explains it; if it does, it counts neither way, and neither does a retrieval that failed. `admissions`
     are further phrases by which answers say that nothing was found.
+
+    With `expected`, ids, titles, addresses or texts of documents, the value is the share of these that the run
+    retrieved, or by `measure` F1 or NDCG against them, and none of the above counts.
     """
 
     minimum: float = 0.7
     admissions: tuple[str, ...] = ()
+    expected: tuple[str, ...] | None = None
+    measure: Literal["recall", "f1", "ndcg"] = "recall"
 
     def __post_init__(self) -> None:
         if not _is_share(self.minimum):
@@ -74,19 +86,29 @@ class RetrievalRelevance:
             raise ModelError(
                 f"retrieval_relevance: admissions are {self.admissions!r}; give a list of phrases, none of them empty."
             )
+        if self.expected is not None and not _are_phrases(self.expected):
+            raise ModelError(
+                f"retrieval_relevance: expected is {self.expected!r}; give a list of ids, titles, addresses or texts, "
+                "none of them empty."
+            )
+        if self.measure not in _MEASURES:
+            raise ModelError(f"retrieval_relevance: measure is {self.measure!r}; give {', '.join(_MEASURES)}.")
 
     def __call__(self, run: Run, /) -> Score:
         return outcome(self.steps(run))
 
     def steps(self, run: Run, /) -> Iterator[Score | None]:
         """The score, last, with a pause after each retrieval whose documents are read."""
+        if self.expected is not None:
+            yield from self._against(run, self.expected)
+            return
         if not run.retrievals:
             yield _nothing(run)
             return
         worked = [one for one in run.retrievals if not one.failed]
         outside = next((one for one in worked if _outside(one)), None)
         if outside is not None:
-            yield not_measurable("retrieval_relevance", _why_outside(outside))
+            yield not_measurable(_NAME, _why_outside(outside))
             return
         found = [one for one in worked if one.documents]
         empty = [one for one in worked if one.documents is not None and not one.documents]
@@ -105,7 +127,7 @@ class RetrievalRelevance:
             yield None
         skipped = len(run.retrievals) - len(values)
         yield Score(
-            name="retrieval_relevance",
+            name=_NAME,
             value=min(mean(values), 1.0),
             reason=_reason(best, len(unfounded), skipped),
             evidence=(
@@ -114,6 +136,27 @@ class RetrievalRelevance:
             ),
             issues=(*issues, *(_issue_of_empty(one, run) for one in unfounded)),
             recommendations=((_REWORD,) if low else ()) + ((_ADMIT,) if unfounded else ()),
+        )
+
+    def _against(self, run: Run, expected: Sequence[str]) -> Iterator[Score | None]:
+        """How many of the expected documents were found."""
+        if not expected:
+            yield not_applicable(_NAME, "No document was expected.")
+            return
+        worked = [one for one in run.retrievals if not one.failed]
+        found = yield from found_of(expected, worked)
+        why = _unsure(run, found, self.measure)
+        if why:
+            yield not_measurable(_NAME, why)
+            return
+        looked = run.retrievals[:_MOST] if found.missing else ()
+        yield Score(
+            name=_NAME,
+            value={"recall": found.recall, "f1": found.f1, "ndcg": found.ndcg}[self.measure],
+            reason=found.told,
+            evidence=tuple(Evidence(span_id=one.span_id, quote=excerpt(one.query)) for one in looked),
+            issues=found.issues,
+            recommendations=(_REWORD,) if found.missing else (),
         )
 
     def _without_ground(self, run: Run, empty: Sequence[Retrieval]) -> tuple[list[Retrieval], list[Retrieval]]:
@@ -130,6 +173,27 @@ class RetrievalRelevance:
         said = " ".join(run.answer.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split()) + " "
         phrases = (*ADMISSIONS, *(" ".join(one.casefold().split()) for one in self.admissions))
         return ([], []) if any(phrase in said for phrase in phrases) else (alone, [])
+
+
+def _unsure(run: Run, found: Found, measure: str) -> str:
+    """Why it is not known what was found of the expected documents; empty where it is."""
+    if not run.retrievals:
+        why = unseen(run)
+        tools = listed([call.name for call in run.work if not call.failed])
+        if tools and not why:
+            why = f"no retrieval left a span, and {tools} may have retrieved. Instrument the retriever."
+        return f"Whether the expected documents were retrieved cannot be told: {why}" if why else ""
+    if not found.missing and measure != "f1":
+        return ""
+    if not run.completeness.complete:
+        return f"The trace is partial: {'; '.join(run.completeness.reasons)}."
+    if not found.unknown and not (found.unread and measure == "f1"):
+        return ""
+    why = "Some are recorded without an id, a title or a text to know them by."
+    if found.unread:
+        why = str(run.lacks("documents") or "")
+    of = f"{listed(found.unknown)} was" if found.unknown else "other documents were"
+    return f"Whether {of} retrieved cannot be told: {why}"
 
 
 class _Best(NamedTuple):
@@ -167,8 +231,8 @@ def _around(run: Run) -> Collection[int]:
 def _nothing(run: Run) -> Score:
     unseen = str(run.lacks("spans") or "")
     if unseen:
-        return not_measurable("retrieval_relevance", unseen)
-    return not_applicable("retrieval_relevance", "The run retrieved nothing.")
+        return not_measurable(_NAME, unseen)
+    return not_applicable(_NAME, "The run retrieved nothing.")
 
 
 def _outside(one: Retrieval) -> bool:
@@ -262,16 +326,14 @@ def _unjudged(run: Run, worked: Sequence[Retrieval], empty: Sequence[Retrieval],
     if unclear:
         why = str(run.lacks("answer") or "The answer is not recorded.")
         said = f"A retrieval found nothing, and whether the answer says so cannot be told: {why}"
-        return not_measurable("retrieval_relevance", said)
+        return not_measurable(_NAME, said)
     if not worked:
-        return not_applicable("retrieval_relevance", "Every retrieval failed, so there is no document to judge.")
+        return not_applicable(_NAME, "Every retrieval failed, so there is no document to judge.")
     if len(empty) == len(worked):
-        return not_applicable(
-            "retrieval_relevance", "Nothing was found, and the answer says so or rests on something else."
-        )
+        return not_applicable(_NAME, "Nothing was found, and the answer says so or rests on something else.")
     why = str(run.lacks("documents") or "")
     said = why or "The documents are recorded without scores, and their texts or the query are not recorded."
-    return not_measurable("retrieval_relevance", said)
+    return not_measurable(_NAME, said)
 
 
 def _reason(best: Sequence[_Best], unfounded: int, skipped: int) -> str:

@@ -61,6 +61,8 @@ class Judge:
     checks: Mapping[str, AnyEvaluator] = field(default_factory=dict[str, AnyEvaluator])
     thresholds: Mapping[str, tuple[float, float]] = field(default_factory=lambda: THRESHOLDS)
     shows_tools: ClassVar[bool] = False
+    question: ClassVar[str] = ""
+    """What it asks, in a sentence for people."""
 
     @property
     def name(self) -> str:

@@ -96,6 +96,8 @@ _CHOICE = Scope(
 class Goal(Judge):
     """How far the run reached what the user asked for: 0 to 3, as a value of 0, 0.33, 0.67 or 1."""
 
+    question = "Was what the user asked for reached?"
+
     @property
     def scope(self) -> Scope:
         """Whether the task was fulfilled."""
@@ -117,6 +119,8 @@ class Goal(Judge):
 class ReasoningQuality(Judge):
     """Whether what the models say follows from what they knew: 0 to 3, as a value of 0, 0.33, 0.67 or 1."""
 
+    question = "Does what the models say follow from what they knew?"
+
     @property
     def scope(self) -> Scope:
         """Whether each thought follows."""
@@ -130,6 +134,8 @@ class ReasoningQuality(Judge):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanQuality(Judge):
     """Whether the stated plan would lead to the goal: 0 to 3, as a value of 0, 0.33, 0.67 or 1."""
+
+    question = "Would the stated plan lead to the goal?"
 
     shows_tools: ClassVar[bool] = True
 
@@ -152,6 +158,8 @@ class PlanQuality(Judge):
 class PlanAdherence(Judge):
     """Whether the agent did what it had planned: 0 to 3, as a value of 0, 0.33, 0.67 or 1."""
 
+    question = "Was the stated plan followed, or left for a reason?"
+
     after: tuple[str, ...] = ("tool_sequence",)
 
     @property
@@ -170,6 +178,8 @@ class PlanAdherence(Judge):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolChoice(Judge):
     """Whether the tools were chosen well: 0 to 3, as a value of 0, 0.33, 0.67 or 1."""
+
+    question = "Was each call a fitting choice at its time?"
 
     after: tuple[str, ...] = ("tool_selection",)
     shows_tools: ClassVar[bool] = True

@@ -35,6 +35,8 @@ class Rubric(Judge):
         ModelError: There are no criteria, or a level or an example is not on the scale.
     """
 
+    question = "How far does the run meet criteria of your own?"
+
     criteria: str
     leaves: tuple[str, ...] = ()
     levels: Mapping[str, str] = field(default_factory=dict[str, str])

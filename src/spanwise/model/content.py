@@ -98,6 +98,8 @@ class Document(msgspec.Struct, gc=False):
     id: str | None = None
     score: float | None = None
     content: str | None = None
+    names: tuple[str, ...] = ()
+    """Its title, address or file, as far as they are recorded beside the id."""
 
 
 class RetrievalFields(msgspec.Struct, gc=False):

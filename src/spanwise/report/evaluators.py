@@ -7,14 +7,21 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from spanwise.judges import Judge
 from spanwise.report.terminal import visible
+
+_FILLED = ("checks", "thresholds")
+"""What a judge has from the settings, whatever it is given."""
+_JUDGES = (
+    "Judges ask a language model. They run only where they are named: spanwise score --evaluator NAME, or settings."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +37,8 @@ class Parameter:
 class Described:
     """An evaluator: the question that it answers, what its value is, its parameters, and where it comes from.
 
-    `problem` says why one of another package cannot be loaded.
+    `kind` is `judge` where a model is asked: those run only where they are named. `problem` says why one of another
+    package cannot be loaded.
     """
 
     name: str
@@ -39,6 +47,7 @@ class Described:
     parameters: tuple[Parameter, ...] = ()
     origin: str = "built-in"
     problem: str = ""
+    kind: Literal["evaluator", "judge"] = "evaluator"
 
     def to_json(self) -> dict[str, object]:
         """The description as JSON spells it."""
@@ -50,15 +59,23 @@ def describe(name: str, make: Callable[..., object], *, origin: str = "built-in"
 
     A value that is an evaluator already is described by what it says of itself.
     """
-    kind = make if hasattr(make, "__qualname__") else type(make)
+    kind: object = make if hasattr(make, "__qualname__") else type(make)
     module = sys.modules.get(getattr(kind, "__module__", ""))
+    parameters = _parameters(make) if isinstance(make, type) else ()
+    judge = _judge(make)
     return Described(
         name=name,
-        question=_first_line(inspect.getdoc(module)),
+        question=judge.question if judge else _first_line(inspect.getdoc(module)),
         value=_first_line(inspect.getdoc(kind)),
-        parameters=_parameters(make) if isinstance(make, type) else (),
+        parameters=tuple(one for one in parameters if not judge or one.name not in _FILLED),
         origin=origin,
+        kind="judge" if judge else "evaluator",
     )
+
+
+def _judge(make: object) -> type[Judge] | None:
+    kind = make if isinstance(make, type) else type(make)
+    return kind if issubclass(kind, Judge) else None
 
 
 def broken(name: str, *, origin: str, problem: str) -> Described:
@@ -97,9 +114,19 @@ def _default(parameter: inspect.Parameter, field: dataclasses.Field[object] | No
 
 
 def show_evaluators(to: Console, found: Iterable[Described]) -> None:
-    """Print evaluators with their questions and parameters, and where those of other packages come from."""
+    """Print evaluators with questions and parameters, and where those of other packages come from; then the judges."""
+    groups: dict[str, list[Described]] = {"evaluator": [], "judge": []}
+    for one in found:
+        groups[one.kind].append(one)
+    _show(to, groups["evaluator"], "evaluator")
+    if groups["judge"]:
+        to.print(Text(_JUDGES))
+        _show(to, groups["judge"], "judge")
+
+
+def _show(to: Console, found: Iterable[Described], kind: str) -> None:
     table = Table(box=box.ROUNDED, border_style="dim", header_style="dim", show_lines=True)
-    table.add_column("evaluator", no_wrap=True)
+    table.add_column(kind, no_wrap=True)
     table.add_column("question and value", overflow="fold", ratio=1)
     table.add_column("parameters", overflow="fold")
     for one in found:

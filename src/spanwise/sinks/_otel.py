@@ -6,6 +6,7 @@ extension of them, `evaluations.N.*` OpenInference's; all stand here as text, si
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -29,6 +30,7 @@ RUN_ID = "spanwise.run.id"
 REVISION = "spanwise.score.revision"
 
 _PLACES = 10
+_log = logging.getLogger("spanwise")
 _TYPE = re.compile(r"[A-Za-z_][\w.]*(?=: )")
 
 
@@ -170,3 +172,14 @@ def is_set(provider: object) -> bool:
     kind = type(provider)
     own = kind.__module__.startswith("opentelemetry.")  # others' proxies stand before providers that are set
     return not (own and kind.__name__.lstrip("_").startswith(("Proxy", "NoOp")))
+
+
+def tell_missing(sink: str, kind: str, setter: str) -> None:
+    """Log that the app has no provider to which a sink could give anything: once, what else is missed is counted."""
+    _log.warning(
+        "%s: the app has no %s provider, so it gives nothing out; set one with %s, or give it. What else is missed is "
+        "counted, not logged",
+        sink,
+        kind,
+        setter,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -22,6 +21,7 @@ from spanwise.sinks._otel import (
     is_set,
     span_attributes,
     target_of,
+    tell_missing,
 )
 
 _KIND: Mapping[str, Value] = {
@@ -29,7 +29,6 @@ _KIND: Mapping[str, Value] = {
     "langfuse.observation.type": "evaluator",
     "openinference.span.kind": "EVALUATOR",
 }
-_log = logging.getLogger("spanwise")
 
 
 class EvaluationSpanSink:
@@ -57,7 +56,9 @@ class EvaluationSpanSink:
         """Emit the spans. What goes wrong costs its own run, and is raised when the others are out."""
         provider = self._provider or get_tracer_provider()
         if not is_set(provider):
-            self._missing(len(results))
+            if not self.unsent:
+                tell_missing("EvaluationSpanSink", "tracer", "opentelemetry.trace.set_tracer_provider")
+            self.unsent += len(results)
             return
         if self._tracer is None or self._tracer[0] is not provider:
             self._tracer = (provider, provider.get_tracer(SCOPE))
@@ -95,14 +96,6 @@ class EvaluationSpanSink:
     def _end(self, span: Span, result: RunResult) -> None:
         span.end(result.run.end_ns or None)
         self.sent += 1
-
-    def _missing(self, count: int) -> None:
-        if not self.unsent:
-            _log.warning(
-                "EvaluationSpanSink: the app has no tracer provider, so no span is emitted; set one with "
-                "opentelemetry.trace.set_tracer_provider, or give it. Further results are counted, not logged"
-            )
-        self.unsent += count
 
     @property
     def drops(self) -> dict[str, int]:

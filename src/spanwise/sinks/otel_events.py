@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, cast
@@ -26,10 +25,10 @@ from spanwise.sinks._otel import (
     inside,
     is_set,
     target_of,
+    tell_missing,
 )
 
 Id: TypeAlias = Literal["session", "user", "request"]
-_log = logging.getLogger("spanwise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +131,9 @@ class OtelEventsSink:
         """Emit one event per score. What goes wrong costs its own run, and is raised when the others are out."""
         provider = self._provider or get_logger_provider()
         if not is_set(provider):
-            self._missing(sum(len(result.scores) for result in results))
+            if not self.unsent:
+                tell_missing("OtelEventsSink", "logger", "opentelemetry._logs.set_logger_provider")
+            self.unsent += sum(len(result.scores) for result in results)
             return
         if self._emitter is None or self._emitter[0] is not provider:
             self._emitter = (provider, _emitter(provider))
@@ -158,14 +159,6 @@ class OtelEventsSink:
                 )
             )
             self.sent += 1
-
-    def _missing(self, count: int) -> None:
-        if not self.unsent:
-            _log.warning(
-                "OtelEventsSink: the app has no logger provider, so no event is emitted; set one with "
-                "opentelemetry._logs.set_logger_provider, or give it. Further events are counted, not logged"
-            )
-        self.unsent += count
 
     @property
     def drops(self) -> dict[str, int]:

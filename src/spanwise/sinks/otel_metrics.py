@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from opentelemetry.metrics import Counter, Histogram, Meter, MeterProvider, get_
 
 from spanwise.model.result import RunResult
 from spanwise.model.score import Score
-from spanwise.sinks._otel import SCOPE, context_of, inside, is_set, target_of
+from spanwise.sinks._otel import SCOPE, context_of, inside, is_set, target_of, tell_missing
 
 OTHER = "other"
 BOUNDARIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
@@ -23,7 +22,6 @@ _UNIT_BOUNDARIES = {
 _NO_NAME = re.compile(r"[^a-z0-9_]")
 _MOST = 63
 _RUNS = 10_000
-_log = logging.getLogger("spanwise")
 
 
 class _Bounded:
@@ -113,7 +111,9 @@ class OtelMetricsSink:
         """Record the runs that are new."""
         provider = self._provider or get_meter_provider()
         if not is_set(provider):
-            self._missing(sum(len(result.scores) for result in results if result.revision == 1))
+            if not self.unrecorded:
+                tell_missing("OtelMetricsSink", "meter", "opentelemetry.metrics.set_meter_provider")
+            self.unrecorded += sum(len(result.scores) for result in results if result.revision == 1)
             return
         if self._instruments is None or self._instruments.provider is not provider:
             self._instruments = _instruments(provider)
@@ -150,14 +150,6 @@ class OtelMetricsSink:
         if len(self._seen) > _RUNS:
             del self._seen[next(iter(self._seen))]
         return True
-
-    def _missing(self, count: int) -> None:
-        if not self.unrecorded:
-            _log.warning(
-                "OtelMetricsSink: the app has no meter provider, so nothing is recorded; set one with "
-                "opentelemetry.metrics.set_meter_provider, or give it. Further scores are counted, not logged"
-            )
-        self.unrecorded += count
 
     @property
     def drops(self) -> dict[str, int]:
