@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from spanwise.evaluators.grounding import Grounding, judged_of
+from spanwise.evaluators.grounding import Grounding, judged_of, messages_of
+from spanwise.grounding.answers import Message
 from spanwise.model.score import Evidence, Score
 from spanwise.report.contract import to_contract
 from spanwise.run import evaluate
 from tests.evaluators.conformance import Case, cases_of, check, told
-from tests.making import agent, run_of, says, span_id, tool, user
+from tests.making import agent, chat, run_of, says, span_id, tool, user
 
 RESULT = {"city": "Oslo", "degrees": 18}
 
@@ -118,6 +119,7 @@ def test_long_answers_say_so() -> None:
     """Of an answer with very many claims the first ones are judged, and the reason says so."""
     run = run_with("The lamp is red. " * 300, tool(2, parent=1, result="The lamp is red."))
     assert "200 claims: 200 supported. Only the first claims were judged." == Grounding()(run).reason
+    assert "200 claims: 200 supported. Not all claims were judged." == Grounding(of="messages")(run).reason
 
 
 def test_at_most_twenty_issues() -> None:
@@ -125,3 +127,42 @@ def test_at_most_twenty_issues() -> None:
     run = run_with("Zebras sleep well. " * 30, tool(2, parent=1, result="12:30"))
     score = Grounding()(run)
     assert (0.0, 20) == (score.value, len(score.issues))
+
+
+def told_twice() -> object:
+    """A run in which a model says something before its tool returns, and again afterwards."""
+    return run_with(
+        "The hall holds 900 people.",
+        chat(2, parent=1, got=[says("The hall holds 900 people. Let me check.")]),
+        tool(30, parent=1, name="venue", result="The hall holds 900 people."),
+        chat(60, parent=1, got=[says("The hall holds 900 people.")]),
+    )
+
+
+def test_messages() -> None:
+    """With messages, what was said before it was seen is unsupported, and the message is named by its span."""
+    run = told_twice()
+    assert [(span_id(2), "The hall holds 900 people. Let me check."), (span_id(60), "The hall holds 900 people.")] == [
+        (one.span_id, one.text) for one in messages_of(run)
+    ]
+    score = Grounding(of="messages")(run)
+    assert (0.5, 1.0) == (score.value, Grounding()(run).value)
+    (issue,) = score.issues
+    assert issue.startswith(f"Unsupported, said in span {span_id(2)}: The hall holds 900 people.")
+    assert (
+        Evidence(span_id=span_id(2), quote="The hall holds 900 people.", start=0, end=26),
+        Evidence(span_id=span_id(60), quote="The hall holds 900 people.", start=0, end=26),
+        Evidence(span_id=span_id(30), quote="The hall holds 900 people.", start=0, end=26),
+    ) == score.evidence
+
+
+def test_an_answer_that_no_model_is_seen_to_give() -> None:
+    """The final answer is a message of the run's own span where no model call says it."""
+    run = run_with("Oslo has 18 degrees.", tool(2, parent=1, result=RESULT))
+    assert (Message("Oslo has 18 degrees.", span_id(1)),) == messages_of(run)
+
+
+def test_nothing_said_at_all() -> None:
+    """Without any message there is nothing to judge."""
+    run = run_with(None, tool(2, parent=1, result=RESULT), failed=True)
+    assert ("not_applicable", ()) == (Grounding(of="messages")(run).status, messages_of(run))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import sys
+from types import FrameType
 
-from spanwise.grounding.answers import Verdicts, judge, steps
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.grounding.answers import ALL, Message, Verdicts, judge, judge_all, judging
+from spanwise.grounding.claims import MOST
 from spanwise.grounding.pool import Piece, Pool
 
 POOL = Pool(
@@ -44,10 +50,88 @@ def test_no_evidence() -> None:
 def test_steps() -> None:
     """Long evidence is read in many steps, and each claim is one."""
     pool = Pool([Piece("The mill is old. " * 4000, "tool", "t", 1)])
-    *before, last = steps("The mill is old. The mill is new.", pool)
-    assert len(before) > 5
-    assert set(before) == {None}
-    assert isinstance(last, Verdicts)
+    work = judging([Message("The mill is old. The mill is new.")], pool)
+    assert {None} == {next(work) for _ in range(20)}
+
+
+ANSWER = (
+    "The mill was built in 1731 and has 4 sails. It stands in Oslo, `mill_7` is its name. In total it cost 1,250 euros."
+)
+
+
+@pytest.mark.parametrize("size", [20_000, 400_000])
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Mill {0} of Oslo was built in {0} for {0} euros. ",
+        '{{"mill": "mill_{0}", "built": "17{0}-01-02", "cost": {0}}},\n',
+        "{0} ",
+        "mill_{0}_",
+    ],
+)
+def test_no_step_is_long(row: str, size: int) -> None:
+    """However long the evidence and the answer are, little is done between two steps: few functions are called."""
+    text = "".join(map(row.format, range(size // len(row))))
+    calls, most, longest = 0, 0, 0
+
+    def count(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    work = judging([Message(ANSWER * 6)], Pool([Piece(text, "tool", "t", 1), Piece("Is it 5 km?", "query")]))
+    sys.setprofile(count)
+    try:
+        for _ in work:
+            longest, calls = max(longest, calls), 0
+            most += 1
+    finally:
+        sys.setprofile(None)
+    assert longest < 12_000
+    assert most > len(text) // 5_000
+
+
+def test_messages() -> None:
+    """Each message is judged by what had been seen before it; one score over all of their claims."""
+    pool = Pool(
+        [
+            Piece("Use no jargon. Visitors pay 7 euros.", "context", "s", 1),
+            Piece("The hall is old.", "tool", "a", 10),
+            Piece("It has four sails.", "document", "b", 20),
+        ]
+    )
+    early, late = "The mill has four sails.", "The mill has four sails. Visitors pay 7 euros."
+    messages = [Message(early, "m", 5), Message(early, "n", 15), Message(late, "o", 20), Message(late, "p")]
+    said = judge_all(messages, pool)
+    assert [(0, "unsupported"), (1, "unsupported")] == [(one.message, one.verdict) for one in said.claims[:2]]
+    assert [(number, "supported") for number in (2, 2, 3, 3)] == [(one.message, one.verdict) for one in said.claims[2:]]
+    assert ["", "", "b", "s", "b", "s"] == [one.span_id if one.verdict == "supported" else "" for one in said.claims]
+
+
+FACTS = ("The mill has 4 sails.", "The tower is 324 metres high.", "Lyon has 513,000 inhabitants.", "Dogs may enter.")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.sampled_from(FACTS)), max_size=4),
+    st.lists(st.tuples(st.integers(0, 20), st.sampled_from(FACTS)), min_size=1, max_size=4),
+)
+def test_a_claim_rests_on_what_was_seen_before_it(seen: list[tuple[int, str]], said: list[tuple[int, str]]) -> None:
+    """What was seen only after a message supports nothing in it, and each is judged as if it were the only one."""
+    pool = Pool([Piece(text, "tool", str(at), at) for at, text in seen])
+    messages = [Message(text, "m", at) for at, text in sorted(said)]
+    found = judge_all(messages, pool)
+    for message, one in zip(messages, found.claims, strict=True):
+        assert message.at_ns is not None
+        alone = judge(message.text, pool.before(message.at_ns)).claims[0]
+        assert (alone.verdict, alone.reason, alone.score) == (one.verdict, one.reason, one.score)
+        assert (one.verdict == "supported") == any(at <= message.at_ns and text == message.text for at, text in seen)
+
+
+def test_too_many_claims() -> None:
+    """Of very many claims those of the last messages are judged."""
+    one = Message("The mill has 4 sails. " * (MOST + 5), "m", 1)
+    said = judge_all([one] * 7, POOL)
+    assert (ALL, True) == (len(said.claims), said.more)
+    assert {2, 3, 4, 5, 6} == {claim.message for claim in said.claims}
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

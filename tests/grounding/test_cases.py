@@ -11,9 +11,11 @@ import pytest
 
 from spanwise.grounding import check
 
-CASES: list[Mapping[str, Any]] = json.loads(
-    (Path(__file__).with_name("cases") / "claims.json").read_text(encoding="utf-8")
-)
+CASES: list[Mapping[str, Any]] = [
+    case
+    for path in sorted(Path(__file__).with_name("cases").glob("*.json"))
+    for case in json.loads(path.read_text(encoding="utf-8"))
+]
 FILLER = (
     "A further sentence says nothing of any of this, and goes on for a while about the weather and about bread. " * 12
 )

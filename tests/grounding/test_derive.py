@@ -6,6 +6,7 @@ import pytest
 
 from spanwise.grounding.derive import calculates, derived
 from spanwise.grounding.quantities import Quantity, facts_in
+from spanwise.grounding.steps import finish
 
 
 def numbers(text: str) -> list[Quantity]:
@@ -33,7 +34,7 @@ def numbers(text: str) -> list[Quantity]:
 )
 def test_derived(number: str, text: str, near: str, seen: str, how: str) -> None:
     """Sums, differences, products, ratios, shares, growth and means follow, where the words say so."""
-    assert how == derived(numbers(number)[0], text, numbers(near), numbers(seen))
+    assert how == finish(derived(numbers(number)[0], text, numbers(near), numbers(seen)))
 
 
 @pytest.mark.parametrize(
@@ -49,12 +50,12 @@ def test_derived(number: str, text: str, near: str, seen: str, how: str) -> None
 )
 def test_not_derived(number: str, text: str, near: str, seen: str) -> None:
     """Without the words for it, or with what measures something else, nothing follows."""
-    assert "" == derived(numbers(number)[0], text, numbers(near), numbers(seen))
+    assert "" == finish(derived(numbers(number)[0], text, numbers(near), numbers(seen)))
 
 
 def test_columns() -> None:
     """Numbers under one key are summed apart from those beside them."""
-    assert "the sum of 3 numbers" == derived(numbers("75")[0], "75 in total", [], [], [[1, 2, 3], [20, 25, 30]])
+    assert "the sum of 3 numbers" == finish(derived(numbers("75")[0], "75 in total", [], [], [[1, 2, 3], [20, 25, 30]]))
 
 
 def test_calculates() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.grounding.index import BLOCK, CELL, Index, Sought, cut, even, weight_of
+from spanwise.grounding.index import BLOCK, CELL, PART, Index, Sought, cut, even, mask_of, slots_of, weight_of
+from spanwise.grounding.steps import finish
 from spanwise.grounding.words import low, raw_of
 
 
@@ -36,9 +39,9 @@ def test_found() -> None:
     for word in ("city", "the", "北京"):
         sought.slot(word)
     part = low(raw_of("The cities of 北京市"))
-    assert ({0, 1, 2}, {0, 2}) == (sought.found(part), sought.telling(part))
-    assert frozenset() == Sought().telling(b"the city")
-    assert frozenset() == sought.telling(b"plain")
+    assert ({0, 1, 2}, mask_of({0, 2})) == (sought.found(part), sought.telling(part))
+    assert 0 == Sought().telling(b"the city") == sought.telling(b"plain")
+    assert {0, 70} == slots_of(mask_of({70, 0}))
 
 
 def test_several_slots_share_a_form() -> None:
@@ -48,6 +51,7 @@ def test_several_slots_share_a_form() -> None:
     for slot in (one, two, two):
         sought.also("unitprice", slot)
     assert {one, two} == sought.found(b"unitprice")
+    assert (one, two) == sought.of("unitprice")
 
 
 def test_windows_reach_across_borders() -> None:
@@ -56,17 +60,17 @@ def test_windows_reach_across_borders() -> None:
     index = indexed("alpha omega", f"{filler}alpha omega{' yy' * 2000}")
     worth = weight_of({0: 1.0, 1: 1.0})
     assert len(index.blocks) > 2
-    numbers = index.best(worth, 2)
-    assert 2.0 == max(worth(window.found) for window in index.windows(numbers))
+    numbers = finish(index.best({0, 1}, 2))
+    assert 2.0 == max(worth(window.found) for window in finish(index.windows(numbers)))
     assert {0, 1} == index.held() == index.held()
 
 
 def test_each_text_is_apart() -> None:
     """No window reaches from one text into the next."""
     index = indexed("alpha omega", "alpha", "omega", "nothing")
-    numbers = index.best(weight_of({0: 1.0, 1: 1.0}), 9)
+    numbers = finish(index.best({0, 1}, 9))
     assert [0, 1] == numbers
-    assert [{0}, {1}] == [set(window.found) for window in index.windows(numbers)]
+    assert [{0}, {1}] == [set(window.found) for window in finish(index.windows(numbers))]
 
 
 def test_places() -> None:
@@ -81,7 +85,7 @@ def test_places() -> None:
 def test_cuts_are_whole(text: str, size: int) -> None:
     """The parts are the text, none tears a sign, none is much longer than asked."""
     raw = raw_of(text)
-    parts = list(cut(raw, low(raw), (0, len(raw)), size))
+    parts = list(cut(raw, low(raw), size))
     assert raw == b"".join(raw[start:end] for start, end in parts)
     assert all(end - start <= 2 * size + 4 for start, end in parts)
     assert text == "".join(raw[start:end].decode() for start, end in parts)
@@ -91,3 +95,27 @@ def test_cuts_are_whole(text: str, size: int) -> None:
 def test_even(at: int, expected: int) -> None:
     """A place within a sign is moved before it, one outside to the end."""
     assert expected == even("éa".encode(), at)
+
+
+@pytest.mark.parametrize("filler", ["xx ", "x\u2014y ", "\u5317\u4eac ", "\uff21 ", "x"])
+def test_long_texts_are_made_ready_in_parts(filler: str) -> None:
+    """A text of any length is cut as if it were read at once, no step takes more than a part, and places are right."""
+    text = f"{filler * (3 * PART // len(filler))}alpha{filler * 9}"
+    sought = Sought()
+    sought.slot("alpha")
+    index = Index(sought)
+    sizes = [0, *(index.size for _ in index.add(text)), index.size]
+    raw = raw_of(text)
+    assert raw == index.raws[0]
+    assert list(cut(raw, low(raw), BLOCK)) == [(block.start, block.end) for block in index.blocks]
+    assert max(after - before for before, after in pairwise(sizes)) <= 3 * PART
+    for block in index.blocks:
+        assert len(raw[: block.start].decode()) == index.place(0, block.start)
+    assert [number for number, block in enumerate(index.blocks) if block.mask] == list(index.holding({0}))
+
+
+def test_what_holds_with_the_next() -> None:
+    """Words that stand on both sides of a border are held by the block before it, with the help of the next."""
+    filler = "xx " * (BLOCK // 3)
+    index = indexed("alpha omega", f"alpha {filler}omega")
+    assert ([], [0]) == (list(index.holding({0, 1})), list(index.holding({0, 1}, across=True)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spanwise.grounding.passages import QUOTE, Passage, Passages, trimmed
+from spanwise.grounding.steps import finish
 from tests.grounding.test_index import indexed
 
 
@@ -10,7 +11,7 @@ def passages_of(words: str, *texts: str) -> tuple[Passages, list[Passage]]:
     """All passages of some texts."""
     index = indexed(words, *texts)
     made = Passages(index)
-    return made, made.of(range(len(index.blocks)))
+    return made, finish(made.of(range(len(index.blocks))))
 
 
 def test_pieces() -> None:
@@ -36,7 +37,17 @@ def test_facts_and_words_are_read_once() -> None:
     made, (one,) = passages_of("x", "5 apples")
     assert made.facts(one) is made.facts(one)
     assert made.words(one) is made.words(one)
-    assert made.of([0])[0] is one
+    assert finish(made.of([0]))[0] is one
+    assert [made.facts(one)] * 2 == [finish(made.read(one)), finish(made.read(one))]
+
+
+def test_what_was_read_can_be_let_go() -> None:
+    """Nothing is held afterwards, and it is read again where it is asked for."""
+    made, (one,) = passages_of("x", "5 apples")
+    before = made.facts(one)
+    finish(made.forget())
+    assert before == made.facts(one)
+    assert before is not made.facts(one)[:]
 
 
 def test_negated() -> None:
@@ -48,7 +59,7 @@ def test_negated() -> None:
         ("the shop is open", False),
     ):
         made, (one,) = passages_of("open", text)
-        assert expected is made.negated(one), text
+        assert expected is made.negated(one, {0}), text
 
 
 def test_columns() -> None:

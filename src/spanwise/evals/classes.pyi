@@ -7,6 +7,7 @@ from pydantic_evals.evaluators import Evaluator
 
 from spanwise.evals.evaluator import RunEvaluator
 from spanwise.evals.overall import Overall as Overall
+from spanwise.evaluators.grounding import Of
 from spanwise.evaluators.tool_arguments import Match
 from spanwise.evaluators.tool_sequence import Mode, Vocabulary
 from spanwise.model.antipatterns import AntiPattern
@@ -228,6 +229,9 @@ class RetrievalRelevance(RunEvaluator):
 class Grounding(RunEvaluator):
     """s / (s + u + 2c) over the supported, unsupported and contradicted claims of the final answer.
 
+    With `of="messages"` all that the agents said is judged, the final answer included, each message by what had been
+    seen when it was said.
+
     Evidence are the results of `tools`, the retrieved `documents`, the `query` of the user, and as `context` what else
     the first model call was given: instructions, and the conversation before. Each kind can be switched off.
     """
@@ -236,6 +240,7 @@ class Grounding(RunEvaluator):
     documents: bool
     query: bool
     context: bool
+    of: Of
     evaluation_name: str | None
     def __init__(
         self,
@@ -244,6 +249,7 @@ class Grounding(RunEvaluator):
         documents: bool = ...,
         query: bool = ...,
         context: bool = ...,
+        of: Of = ...,
         evaluation_name: str | None = None,
     ) -> None: ...
 

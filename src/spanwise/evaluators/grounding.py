@@ -6,11 +6,12 @@ or contradicts it. No model is asked: `spanwise.grounding` compares words, numbe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from spanwise.grounding.answers import Judged, Verdicts, steps
-from spanwise.grounding.pool import SOURCES, Kind, Pool, pool_of
+from spanwise.grounding.answers import Judged, Message, Verdicts, judge_all, judging
+from spanwise.grounding.pool import SOURCES, Kind, Pool, pool_of, pooling
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import is_redacted
 from spanwise.model.ports import outcome
@@ -20,6 +21,8 @@ from spanwise.text import excerpt
 
 _NAME = "grounding"
 _ISSUES = 20
+_QUOTE = 240
+Of: TypeAlias = Literal["answer", "messages"]
 _CONTRADICTED = "Have the agent quote what it found, and compare numbers, dates and names before it answers."
 _UNSUPPORTED = "Tell the agent to answer from what its tools return, and to say where it does not know."
 
@@ -27,6 +30,9 @@ _UNSUPPORTED = "Tell the agent to answer from what its tools return, and to say 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounding:
     """s / (s + u + 2c) over the supported, unsupported and contradicted claims of the final answer.
+
+    With `of="messages"` all that the agents said is judged, the final answer included, each message by what had been
+    seen when it was said.
 
     Evidence are the results of `tools`, the retrieved `documents`, the `query` of the user, and as `context` what else
     the first model call was given: instructions, and the conversation before. Each kind can be switched off.
@@ -36,23 +42,24 @@ class Grounding:
     documents: bool = True
     query: bool = True
     context: bool = True
+    of: Of = "answer"
 
     def __call__(self, run: Run, /) -> Score:
         return outcome(self.steps(run))
 
     def steps(self, run: Run, /) -> Iterator[Score | None]:
         """The score, last; before it a None after each step of the work."""
-        answer = run.answer
-        if answer is None or is_redacted(answer):
+        messages = _final(run) if self.of == "answer" else messages_of(run)
+        if not messages:
             yield _unanswered(run)
             return
-        pool = pool_of(run, self._kinds())
+        yield None
+        pool = yield from pooling(run, self._kinds())
         yield None
         if not pool.pieces or all(piece.kind == "query" for piece in pool.pieces):
-            yield self._without_evidence(run, answer)
-            return
-        for said in steps(answer, pool):
-            yield _score(run, pool, said) if said is not None else None
+            pool = Pool()
+        said = yield from judging(messages, pool)
+        yield self._told(run, pool, messages, said)
 
     def _kinds(self) -> tuple[Kind, ...]:
         chosen: tuple[tuple[Kind, bool], ...] = (
@@ -63,23 +70,43 @@ class Grounding:
         )
         return tuple(kind for kind, wanted in chosen if wanted)
 
-    def _without_evidence(self, run: Run, answer: str) -> Score:
-        *_, said = steps(answer, Pool())
-        if said is not None and said.value is None:
-            return _claimless()
-        return not_measurable(_NAME, _why_no_evidence(run))
+    def _told(self, run: Run, pool: Pool, messages: Sequence[Message], said: Verdicts) -> Score:
+        if said.value is None:
+            return _claimless(self.of)
+        if not pool.pieces:
+            return not_measurable(_NAME, _why_no_evidence(run))
+        return _score(run, pool, messages if self.of == "messages" else (), said)
 
 
 def judged_of(run: Run, /) -> tuple[Judged, ...]:
     """Each claim of a run's final answer, with the span whose evidence supports it, contradicts it or comes closest."""
-    if run.answer is None or is_redacted(run.answer):
-        return ()
-    *_, said = steps(run.answer, pool_of(run))
-    return said.claims if said is not None else ()
+    return judge_all(_final(run), pool_of(run)).claims
 
 
-def _claimless() -> Score:
-    return not_applicable(_NAME, "The answer claims nothing that evidence could bear out.")
+def messages_of(run: Run, /) -> tuple[Message, ...]:
+    """All that the agents of a run said, by the end of it; the final answer is the last one, and may rest on all."""
+    said = [
+        Message(one.text, one.span_id, one.end_ns)
+        for one in sorted(run.said, key=lambda one: one.end_ns)
+        if one.text and not is_redacted(one.text)
+    ]
+    for last in _final(run):
+        words = last.text.strip()
+        place = next((at for at in range(len(said) - 1, -1, -1) if words in said[at].text), None)
+        spoken = said.pop(place) if place is not None else last
+        said.append(last._replace(span_id=spoken.span_id))
+    return tuple(said)
+
+
+def _final(run: Run) -> tuple[Message, ...]:
+    """The final answer alone."""
+    answer = run.answer
+    return () if answer is None or is_redacted(answer) else (Message(answer, run.run_id),)
+
+
+def _claimless(of: Of) -> Score:
+    subject = "The answer claims nothing" if of == "answer" else "The messages claim nothing"
+    return not_applicable(_NAME, f"{subject} that evidence could bear out.")
 
 
 def _unanswered(run: Run) -> Score:
@@ -97,10 +124,7 @@ def _why_no_evidence(run: Run) -> str:
     )
 
 
-def _score(run: Run, pool: Pool, said: Verdicts) -> Score:
-    value = said.value
-    if value is None:
-        return _claimless()
+def _score(run: Run, pool: Pool, messages: Sequence[Message], said: Verdicts) -> Score:
     good, open_, bad = (said.of(one) for one in ("supported", "unsupported", "contradicted"))
     researched = any(piece.kind in SOURCES for piece in pool.pieces)
     if not researched and not bad and not any(one.kind == "context" for one in good):
@@ -110,14 +134,10 @@ def _score(run: Run, pool: Pool, said: Verdicts) -> Score:
     shown = [*bad, *open_][:_ISSUES]
     return Score(
         name=_NAME,
-        value=value,
-        reason=_reason(good, open_, bad, said),
-        evidence=tuple(
-            Evidence(span_id=one.span_id, quote=one.quote, start=one.first, end=one.last)
-            for one in [*bad, *open_, *good]
-            if one.piece >= 0
-        ),
-        issues=tuple(map(_issue, shown)),
+        value=said.value,
+        reason=_reason((good, open_, bad), said, several=bool(messages)),
+        evidence=tuple(evidence for one in [*bad, *open_, *good] for evidence in _evidence(one, messages)),
+        issues=tuple(_issue(one, messages) for one in shown),
         recommendations=((_CONTRADICTED,) if bad else ()) + ((_UNSUPPORTED,) if open_ else ()),
     )
 
@@ -137,7 +157,8 @@ def _many(claims: list[Judged]) -> str:
     return f"{len(claims)} claim{'s' if len(claims) > 1 else ''} of the answer"
 
 
-def _reason(good: list[Judged], open_: list[Judged], bad: list[Judged], said: Verdicts) -> str:
+def _reason(sorts: tuple[list[Judged], list[Judged], list[Judged]], said: Verdicts, *, several: bool) -> str:
+    good, open_, bad = sorts
     parts = [
         f"{len(one)} {name}"
         for one, name in ((good, "supported"), (open_, "unsupported"), (bad, "contradicted"))
@@ -147,11 +168,23 @@ def _reason(good: list[Judged], open_: list[Judged], bad: list[Judged], said: Ve
     aside = len(said.of("not_checkable"))
     told = f"{total} claim{'s' if total > 1 else ''}: {', '.join(parts)}."
     told += f" {aside} sentence{'s' if aside > 1 else ''} not checkable." if aside else ""
-    return told + (" Only the first claims were judged." if said.more else "")
+    if not said.more:
+        return told
+    return told + (" Not all claims were judged." if several else " Only the first claims were judged.")
 
 
-def _issue(one: Judged) -> str:
-    what = f"{one.verdict.capitalize()}: {excerpt(one.claim)}"
+def _evidence(one: Judged, messages: Sequence[Message]) -> Iterator[Evidence]:
+    """Where several messages are judged, what the claim's says; and the passage for it or against it."""
+    if messages:
+        by, end = messages[one.message], min(one.end, one.start + _QUOTE)
+        yield Evidence(span_id=by.span_id, quote=by.text[one.start : end], start=one.start, end=end)
+    if one.piece >= 0:
+        yield Evidence(span_id=one.span_id, quote=one.quote, start=one.first, end=one.last)
+
+
+def _issue(one: Judged, messages: Sequence[Message]) -> str:
+    by = f", said in span {messages[one.message].span_id}" if messages else ""
+    what = f"{one.verdict.capitalize()}{by}: {excerpt(one.claim)}"
     why = f" ({one.reason})" if one.reason else ""
     where = f" in span {one.span_id}" if one.span_id else ""
     closest = (

@@ -1,21 +1,33 @@
-"""A whole answer, judged claim by claim against a pool of evidence."""
+"""A whole answer, or all messages of a run, judged claim by claim against a pool of evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import NamedTuple
 
-from spanwise.grounding.claims import MOST, Claim, claims_of
-from spanwise.grounding.features import Read, read
+from spanwise.grounding.claims import MOST, Claim, claims_in
+from spanwise.grounding.features import Read, reading
 from spanwise.grounding.index import Index, Sought
 from spanwise.grounding.linear import shipped
 from spanwise.grounding.passages import trimmed
 from spanwise.grounding.pool import SOURCES, Kind, Pool
 from spanwise.grounding.quantities import Quantity, facts_in
+from spanwise.grounding.steps import Steps, finish
 from spanwise.grounding.verdicts import Judge, Verdict
 
-_BLOCKS = 4
-"""So many blocks of evidence are read in one step."""
+ALL = 1_000
+"""So many claims of all messages are judged, those of the last ones if there are more."""
+_ASKED = 2_000
+
+
+class Message(NamedTuple):
+    """A text that was said, by which span, and when: it may rest on what had been seen by then; None is on all."""
+
+    text: str
+    span_id: str = ""
+    at_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +50,7 @@ class Judged:
     piece: int = -1
     kind: Kind | None = None
     span_id: str = ""
+    message: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,77 +75,143 @@ class Verdicts:
 
 def judge(answer: str, pool: Pool) -> Verdicts:
     """The verdicts on an answer."""
-    *_, last = steps(answer, pool)
-    assert isinstance(last, Verdicts)
-    return last
+    return judge_all([Message(answer)], pool)
 
 
-def steps(answer: str, pool: Pool) -> Iterator[Verdicts | None]:
-    """The verdicts on an answer, last; before them a None after each step of the work.
+def judge_all(messages: Sequence[Message], pool: Pool) -> Verdicts:
+    """The verdicts on some messages, each judged by what had been seen before it."""
+    return finish(judging(messages, pool))
+
+
+def judging(messages: Sequence[Message], pool: Pool) -> Steps[Verdicts]:
+    """The verdicts on all claims of some messages, which follow one another in time, in steps.
 
     What an agent was told in its instructions does not mix with what it found: a claim that its findings neither
     support nor contradict is judged by the instructions alone.
     """
-    claims = claims_of(answer)
-    more, claims = len(claims) > MOST, claims[:MOST]
+    taken, more = yield from _taken(messages)
     sought = Sought()
-    reads = [read(claim.sought, sought) if claim.checkable else None for claim in claims]
-    courts = _courts(pool, sought) if any(reads) else []
+    reads: list[list[Read | None]] = []
+    for claims in taken:
+        reads.append([])
+        for claim in claims:
+            one = (yield from reading(claim.sought, sought)) if claim.checkable else None
+            reads[-1].append(one)
+    evidence = _Evidence(pool, sought)
     out: list[Judged] = []
-    for claim, one in zip(claims, reads, strict=True):
-        judged = _aside(claim)
-        for court in courts if one is not None else ():
-            if not court.ready:
-                yield from court.prepare()
-            said = court.judge(claim, one) if one is not None else judged
-            judged = said if court is courts[0] or said.verdict == "supported" else judged
-            yield None
-            if judged.verdict != "unsupported":
-                break
-        out.append(judged)
-    yield Verdicts(claims=tuple(out), more=more)
+    for number, (message, claims) in enumerate(zip(messages, taken, strict=True)):
+        courts = evidence.before(message.at_ns) if any(reads[number]) else ()
+        for court in courts:
+            court.open()
+        for claim, one in zip(claims, reads[number], strict=True):
+            judged = _aside(claim) if one is None else (yield from _judged(claim, one, courts))
+            out.append(replace(judged, message=number) if number else judged)
+    yield from evidence.forget()
+    return Verdicts(claims=tuple(out), more=more)
 
 
-def _courts(pool: Pool, sought: Sought) -> list[_Court]:
-    """One for what was found; where there is that, one for the instructions apart."""
-    told = [at for at, piece in enumerate(pool.pieces) if piece.kind == "context"]
-    rest = [at for at, piece in enumerate(pool.pieces) if piece.kind != "context"]
-    asked = [fact for piece in pool.pieces if piece.kind == "query" for fact in facts_in(piece.text[:2_000])]
-    near = [fact for fact in asked if isinstance(fact, Quantity)]
-    if told and any(pool.pieces[at].kind in SOURCES for at in rest):
-        return [_Court(pool, sought, rest, near), _Court(pool, sought, told, near)]
-    return [_Court(pool, sought, range(len(pool.pieces)), near)]
+def _taken(messages: Sequence[Message]) -> Steps[tuple[list[list[Claim]], bool]]:
+    """The claims of each message, from the last one back as many as are judged, and whether there are more."""
+    out: list[list[Claim]] = []
+    left, more = ALL, False
+    for message in reversed(messages):
+        claims: list[Claim] = []
+        for claim in claims_in(message.text) if left else ():
+            claims.append(claim)
+            yield
+        most = min(left, MOST)
+        more = more or not left or len(claims) > most
+        out.append(claims[:most])
+        left -= len(out[-1])
+    return out[::-1], more
+
+
+def _judged(claim: Claim, one: Read, courts: Sequence[_Court]) -> Steps[Judged]:
+    """The verdict of the first court that has one; the others are asked where it leaves the claim open."""
+    judged = _aside(claim)
+    for court in courts:
+        yield from court.prepare()
+        said = yield from court.judge(claim, one)
+        judged = said if court is courts[0] or said.verdict == "supported" else judged
+        yield
+        if judged.verdict != "unsupported":
+            break
+    return judged
+
+
+class _Evidence:
+    """The evidence as it grows in time: one court for what was found; where there is that, one for instructions."""
+
+    def __init__(self, pool: Pool, sought: Sought) -> None:
+        self._pool = pool
+        self._sought = sought
+        self._seen = 0
+        self._told: list[int] = []
+        self._rest: list[int] = []
+        self._found = False
+        self._courts: list[_Court] = []
+        asked = [facts_in(piece.text[:_ASKED]) for piece in pool.pieces if piece.kind == "query"]
+        self._near = [fact for facts in asked for fact in facts if isinstance(fact, Quantity)]
+
+    def before(self, at_ns: int | None) -> Sequence[_Court]:
+        """The courts by what had been seen at a time."""
+        pieces = self._pool.pieces[self._seen :]
+        fresh = list(pieces if at_ns is None else takewhile(lambda piece: piece.at_ns <= at_ns, pieces))
+        apart = bool(self._told and self._found)
+        for at, piece in enumerate(fresh, start=self._seen):
+            (self._told if piece.kind == "context" else self._rest).append(at)
+            self._found = self._found or piece.kind in SOURCES
+        self._seen += len(fresh)
+        if self._told and self._found:
+            rows = [self._rest, self._told]
+        else:
+            rows = [sorted([*self._told, *self._rest])]
+        if not self._courts or apart != bool(self._told and self._found):
+            self._courts = [_Court(self._pool, self._sought, self._near) for _ in rows]
+        for court, row in zip(self._courts, rows, strict=True):
+            court.numbers = list(row)
+        return self._courts
+
+    def forget(self) -> Steps[None]:
+        """Let go of what was read, in steps."""
+        for court in self._courts:
+            yield from court.forget()
 
 
 class _Court:
     """Some pieces of evidence, and the judge by them."""
 
-    def __init__(self, pool: Pool, sought: Sought, numbers: Sequence[int], near: Sequence[Quantity]) -> None:
-        self.ready = False
+    def __init__(self, pool: Pool, sought: Sought, near: Sequence[Quantity]) -> None:
+        self.numbers: list[int] = []
         self._pool = pool
-        self._numbers = numbers
+        self._near = near
         self._index = Index(sought)
         self._judge = Judge(self._index, shipped(), near)
 
-    def prepare(self) -> Iterator[None]:
-        """Read the evidence, in steps."""
-        self.ready = True
-        for number in self._numbers:
-            for block, _ in enumerate(self._index.add(self._pool.pieces[number].text)):
-                if block % _BLOCKS == _BLOCKS - 1:
-                    yield None
-            yield None
+    def open(self) -> None:
+        """Another message is judged: what the ones before it calculated with is no part of it."""
+        self._judge.near = self._near
 
-    def judge(self, claim: Claim, one: Read) -> Judged:
+    def prepare(self) -> Steps[None]:
+        """Read what of the evidence was not read yet, in steps."""
+        for number in self.numbers[len(self._index.texts) :]:
+            yield from self._index.add(self._pool.pieces[number].text)
+
+    def forget(self) -> Steps[None]:
+        """Let go of what was read, in steps."""
+        yield from self._judge.passages.forget()
+        yield from self._index.forget()
+
+    def judge(self, claim: Claim, one: Read) -> Steps[Judged]:
         """The verdict on a claim."""
-        told = self._judge.judge(one)
+        told = yield from self._judge.steps(one)
         judged = replace(_aside(claim), verdict=told.verdict, score=told.score, reason=told.reason)
         passage = told.passage
         if passage is None or not (passage.found or told.verdict == "supported"):
             return judged
         first, last = trimmed(passage, around=told.at)
         begun = self._index.place(passage.text, passage.start)
-        return _placed(judged, (begun + first, begun + last), self._numbers[passage.text], self._pool)
+        return _placed(judged, (begun + first, begun + last), self.numbers[passage.text], self._pool)
 
 
 def _placed(one: Judged, place: tuple[int, int], number: int, pool: Pool) -> Judged:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from spanwise.grounding.chatter import why_not
@@ -30,6 +31,7 @@ _ABBREVIATED = re.compile(
 _RULE = re.compile(r"[\s|:=+_*-]+")
 _CODE = re.compile(r"^\s*(?:```|~~~)")
 _PATCH = re.compile(r"^(?:@@ .*@@|\+\+\+ |--- [ab]/|diff --git )", re.MULTILINE)
+_MARKS_OF_PATCH = ("@@ ", "+++ ", "--- ", "diff --git ")
 _EMPHASIS = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)__?(?=\w)|(?<=\w)__?(?!\w)")
 
 _PRONOUN = re.compile(r"(?:It|He|She|They|Its|His|Her|Their|This|That)\b")
@@ -54,19 +56,20 @@ class Claim(NamedTuple):
 
 def claims_of(answer: str) -> list[Claim]:
     """The claims of an answer, at most `MOST` and one more."""
-    if _PATCH.search(answer):
-        return []
-    out: list[Claim] = []
+    return list(claims_in(answer))
+
+
+def claims_in(answer: str) -> Iterator[Claim]:
+    """The same one by one."""
+    if any(mark in answer for mark in _MARKS_OF_PATCH) and _PATCH.search(answer):
+        return
     subject = ""
-    for text, start, end, head in _parts(answer):
+    for text, start, end, head in islice(_parts(answer), MOST + 1):
         why = why_not(text)
         named = head or (subject if _PRONOUN.match(text) else "")
-        out.append(Claim(text, start, end, not why, why, named))
-        if len(out) > MOST:
-            break
+        yield Claim(text, start, end, not why, why, named)
         met = _subject(text)
         subject = met or (subject if _PRONOUN.match(text) else "")
-    return out
 
 
 def _subject(text: str) -> str:

@@ -15,14 +15,26 @@ _NAME = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)"
 )
+# German, French, Spanish, Italian and Portuguese. `mars` and a year is as often a planet and a mission.
+_ABROAD = (
+    "januar enero janvier gennaio janeiro", "februar febrero f\u00e9vrier febbraio fevereiro",
+    "m\u00e4rz marzo mars mar\u00e7o", "abril avril aprile", "mai mayo maggio maio", "juni junio juin giugno junho",
+    "juli julio juillet luglio julho", "agosto ao\u00fbt", "septiembre septembre settembre setembro",
+    "oktober octubre octobre ottobre outubro", "noviembre novembre novembro",
+    "dezember diciembre d\u00e9cembre dicembre dezembro",
+)  # fmt: skip
+_MONTH_ABROAD = {name: at for at, row in enumerate(_ABROAD, start=1) for name in row.split()}
+_NAMES = rf"(?:{'|'.join(sorted(_MONTH_ABROAD, key=len, reverse=True))}|{_NAME})"
+_RANGE = re.compile(r"(?<![\w.,:/-])(\d{1,2})\.?(?: ?[-\u2013\u2014] ?| (?:to|until|and|bis|und|au|et|al|y|a|e) )$")
 _DATE = re.compile(
     rf"""(?<![A-Za-z0-9_.])(?:
       (?P<iy>\d{{4}})[-/](?P<im>\d{{1,2}})[-/](?P<id>\d{{1,2}})(?=[Tt]\d\d:|\b)
     | (?P<cy>\d{{4}})年(?:(?P<cm>\d{{1,2}})月(?:(?P<cd>\d{{1,2}})日)?)?
     | (?P<a>\d{{1,2}})(?P<sep>[./-])(?P<b>\d{{1,2}})(?P=sep)(?P<ny>\d{{4}}|\d{{2}})(?![\w.]*\d)
-    | (?P<ed>\d{{1,2}})(?:st|nd|rd|th)?\.?[ ](?:of[ ])?(?P<em>{_NAME})\b\.?(?:,?[ ](?P<ey>\d{{4}})\b)?
+    | (?P<ed>\d{{1,2}})(?:st|nd|rd|th|er|\u00ba)?\.?[ ](?:(?:of|de|di)[ ])?(?P<em>{_NAMES})\b\.?
+      (?:,?[ ](?:del?[ ])?(?P<ey>\d{{4}})\b)?
     | (?P<am>{_NAME})\b\.?[ ](?P<ad>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?[ ](?P<ay>\d{{4}})\b)?
-    | (?P<mm>{_NAME})\b\.?,?[ ](?:of[ ])?(?P<my>\d{{4}})\b
+    | (?!mars\b)(?P<mm>{_NAMES})\b\.?,?[ ](?:(?:of|del?)[ ])?(?P<my>\d{{4}})\b
     | (?P<y>1[89]\d\d|20\d\d)(?![\w%]|[.,:]\d|-\d|[ ]?(?:%|percent\b))
     )""",
     re.VERBOSE | re.IGNORECASE,
@@ -64,6 +76,9 @@ def dates_in(text: str) -> Iterator[Date]:
     for met in _DATE.finditer(text):
         got = _date(met)
         if got is not None:
+            begun = _RANGE.search(text, max(0, got.start - 10), got.start) if met["ed"] else None
+            if begun is not None and 0 < int(begun[1]) <= 31:  # `4 to 7 May` is two days
+                yield got._replace(start=begun.start(1), end=begun.end(1), day=int(begun[1]))
             yield got
 
 
@@ -76,7 +91,7 @@ def _date(met: re.Match[str]) -> Date | None:
 
     month = number("im", "cm")
     if month == 0:
-        month = next((_MONTH_OF[said.lower()[:3]] for name in ("em", "am", "mm") if (said := part[name])), 0)
+        month = next((_month(said.lower()) for name in ("em", "am", "mm") if (said := part[name])), 0)
     found = Date(start, end, number("iy", "cy", "ny", "ey", "ay", "my", "y"), month, number("id", "cd", "ed", "ad"))
     if part["a"]:
         a, b = number("a"), number("b")
@@ -84,6 +99,10 @@ def _date(met: re.Match[str]) -> Date | None:
         month, day = (b, a) if a > 12 or part["sep"] == "." else (a, b)
         found = Date(start, end, year, month, day, other=(day, month) if day <= 12 else (0, 0))
     return found if found.month <= 12 and found.day <= 31 else None
+
+
+def _month(name: str) -> int:
+    return _MONTH_ABROAD.get(name) or _MONTH_OF[name[:3]]
 
 
 def clocks_in(text: str) -> Iterator[Clock]:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 from spanwise.grounding.quantities import Quantity, close
+from spanwise.grounding.steps import Steps
 
+_STEP = 32
 NEAR, SEEN = 8, 24
 """So many numbers of the claim and around it, and of the evidence, are combined."""
 _SUM = re.compile(
@@ -37,7 +39,7 @@ def derived(
     near: Sequence[Quantity],
     seen: Sequence[Quantity],
     columns: Sequence[Sequence[float]] = (),
-) -> str:
+) -> Steps[str]:
     """How a number follows from others, in a few words; empty where it does not.
 
     `near` are numbers of the claim and of what stands right before it, `seen` those of the evidence close to it,
@@ -50,8 +52,9 @@ def derived(
         for how, value in _ways(one, two):
             if close(number.value, value, fine) and tell(how, one, two):
                 return f"{one.value:g} {how} {two.value:g}"
-    found = _from_evidence(number, text, [*near, *seen], tell)
-    return found or _of_many(number, text, [*columns, *_alike([*near, *seen], number.unit)])
+    yield
+    found = yield from _from_evidence(number, text, [*near, *seen], tell)
+    return found or (yield from _of_many(number, text, [*columns, *_alike([*near, *seen], number.unit)]))
 
 
 def calculates(text: str) -> bool:
@@ -91,13 +94,15 @@ def _ways(one: Quantity, two: Quantity) -> Iterator[tuple[str, float]]:
 
 def _from_evidence(
     number: Quantity, text: str, all_: Sequence[Quantity], tell: Callable[[str, Quantity, Quantity], bool]
-) -> str:
+) -> Steps[str]:
     wanted = {
         "+": _SUM, "-": _DIFFERENCE, "x": _PRODUCT, "/": _RATIO, "% of": _RATIO, "as % of": None,
         "% up from": _DIFFERENCE,
     }  # fmt: skip
     asked = {how for how, cue in wanted.items() if cue is None or cue.search(text)}
-    for one, two in permutations(all_, 2):
+    for count, (one, two) in enumerate(permutations(all_, 2)):
+        if count % _STEP == _STEP - 1:
+            yield
         for how, value in _ways(one, two):
             if how in asked and close(number.value, value, number.fine) and tell(how, one, two):
                 return f"{one.value:g} {how} {two.value:g}"
@@ -110,7 +115,7 @@ def _alike(all_: Sequence[Quantity], unit: str) -> list[list[float]]:
     return [[one.value for one in all_ if one.unit == kind] for kind in units]
 
 
-def _of_many(number: Quantity, text: str, rows: Sequence[Sequence[float]]) -> str:
+def _of_many(number: Quantity, text: str, rows: Sequence[Sequence[float]]) -> Steps[str]:
     """The sum or the mean of numbers that follow one another in a row."""
     sums, means = _SUM.search(text), _MEAN.search(text)
     if not sums and not means:
@@ -126,4 +131,5 @@ def _of_many(number: Quantity, text: str, rows: Sequence[Sequence[float]]) -> st
                     return f"the sum of {many} numbers"
                 if means and close(number.value, total / many, number.fine):
                     return f"the mean of {many} numbers"
+        yield
     return ""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from spanwise.grounding.index import Index, Sought, Window, weight_of
 from spanwise.grounding.quantities import Fact, facts_in, relation
+from spanwise.grounding.steps import Steps, finish
 from spanwise.grounding.words import SPEAKERS, STARTERS, STOP, Word, is_unspaced, negations, words_of
 
 NAMES: tuple[str, ...] = (
@@ -19,6 +20,8 @@ NAMES: tuple[str, ...] = (
 
 _LONG = 4_000
 _FACTS = 24
+_WORDS = 10
+"""So many words of a claim are unfolded into their forms in one step."""
 _SMALL_WORD = 0.35
 _BLOCKS = 4
 _CHAT = frozenset(
@@ -69,10 +72,21 @@ class Read(NamedTuple):
 
 def read(text: str, sought: Sought) -> Read:
     """Read a claim; its words are sought from now on."""
+    return finish(reading(text, sought))
+
+
+def reading(text: str, sought: Sought) -> Steps[Read]:
+    """The same in steps."""
     text = text[:_LONG]
     words = tuple(words_of(text))
     facts = tuple(facts_in(text)[:_FACTS])
-    slots = tuple(sought.slot(word.text) for word in words)
+    yield
+    taken: list[int] = []
+    for at, word in enumerate(words):
+        taken.append(sought.slot(word.text))
+        if at % _WORDS == _WORDS - 1:
+            yield
+    slots = tuple(taken)
     weights: dict[int, float] = {}
     content: set[int] = set()
     names: set[int] = set()
@@ -99,6 +113,7 @@ def read(text: str, sought: Sought) -> Read:
         if first in content and second in content and text[one.end : two.start] in {" ", "-"}:
             sought.also(one.text + two.text, first)
             sought.also(one.text + two.text, second)
+    yield
     first = (
         frozenset(slots[:1]) & content
         if words and not german and 0 not in inside and _may_name(text, words[0])
@@ -142,11 +157,19 @@ class Match(NamedTuple):
 
 def match(claim: Read, index: Index) -> Match:
     """Find a claim in the evidence."""
+    return finish(matching(claim, index))
+
+
+def matching(claim: Read, index: Index) -> Steps[Match]:
+    """The same in steps."""
     worth = weight_of(claim.weights)
-    blocks = index.best(weight_of(dict.fromkeys(claim.content, 1.0)), _BLOCKS)
+    blocks = yield from index.best(claim.content, _BLOCKS)
     if not claim.content:  # small words are looked for in the first blocks only
         blocks = list(range(min(len(index.blocks), _BLOCKS)))
-    windows = sorted(index.windows(blocks), key=lambda one: -worth(one.found))
+    windows = yield from index.windows(blocks)
+    windows.sort(key=lambda one: -worth(one.found))
+    yield
+    numbers_apart = yield from _numbers_apart(claim, index, windows[:2])
     found = windows[0].found if windows else frozenset[int]()
     held = index.held()
     share = worth(found) / (sum(claim.weights.values()) or 1.0)
@@ -156,7 +179,7 @@ def match(claim: Read, index: Index) -> Match:
         share,
         len(claim.content & held) / len(claim.content) if claim.content else share,
         math.log1p(_gap(claim, found)),
-        _numbers_apart(claim, index, windows[:2]),
+        numbers_apart,
         len(claim.names - held) / len(claim.names) if claim.names else 0.0,
         float(claim.negated and bool(windows) and not _negated(index, windows[0])),
         sum(word in SPEAKERS for word in said) / length,
@@ -180,9 +203,16 @@ def _negated(index: Index, window: Window) -> bool:
     return bool(negations(words_of(index.said(window.text, window.start, window.end))))
 
 
-def _numbers_apart(claim: Read, index: Index, windows: Sequence[Window]) -> float:
+def _numbers_apart(claim: Read, index: Index, windows: Sequence[Window]) -> Steps[float]:
     """The share of the claim's numbers and dates that the best windows do not hold."""
     if not claim.facts:
         return 0.0
-    seen = [fact for one in windows for fact in facts_in(index.said(one.text, one.start, one.end))]
-    return sum(not any(relation(fact, other) == "same" for other in seen) for fact in claim.facts) / len(claim.facts)
+    seen: list[Fact] = []
+    for one in windows:
+        seen += facts_in(index.said(one.text, one.start, one.end))
+        yield
+    apart = 0
+    for fact in claim.facts:
+        apart += not any(relation(fact, other) == "same" for other in seen)
+        yield
+    return apart / len(claim.facts)

@@ -8,15 +8,22 @@ support it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, reduce
+from heapq import nlargest
 from itertools import pairwise
 from typing import NamedTuple
 
+from spanwise.grounding.steps import Steps
 from spanwise.grounding.words import STOP, forms_of, is_unspaced, low, raw_of, text_of
 
 BLOCK = 4_000
 CELL = 200
-_NONE: frozenset[int] = frozenset()
+PART = 32_768
+"""So many signs of a text are made ready in one step."""
+_RATED, _CELLS = 200, 10
+"""So many blocks are rated, and cells looked at, in one step."""
 
 
 class Sought:
@@ -25,7 +32,7 @@ class Sought:
     def __init__(self) -> None:
         self.slots: dict[str, int] = {}
         self._forms: dict[bytes, int] = {}
-        self._more: dict[bytes, list[int]] = {}
+        self._first: dict[bytes, int] = {}
         self._signs: dict[bytes, int] = {}
         self._all: set[bytes] = set()
         self._telling: set[bytes] = set()
@@ -45,9 +52,8 @@ class Sought:
     def also(self, form: str, at: int, *, telling: bool = True) -> None:
         """Seek one more form of a slot; one that is not telling only where a block is looked at closely."""
         key = raw_of(form)
-        first = self._forms.setdefault(key, at)
-        if first != at and at not in self._more.get(key, ()):
-            self._more.setdefault(key, []).append(at)
+        self._first.setdefault(key, at)
+        self._forms[key] = self._forms.get(key, 0) | 1 << at
         self._all.add(key)
         if telling:
             self._telling.add(key)
@@ -55,34 +61,56 @@ class Sought:
     def of(self, word: str) -> tuple[int, ...]:
         """The slots that a folded word stands for."""
         raw = raw_of(word)
-        first = self._forms.get(raw, self._signs.get(raw))
-        return () if first is None else (first, *self._more.get(raw, ()))
+        mask = self._forms.get(raw)
+        if mask is None:
+            sign = self._signs.get(raw)
+            return () if sign is None else (sign,)
+        first = self._first[raw]
+        return (first, *sorted(slots_of(mask ^ 1 << first)))
 
     def found(self, part: bytes) -> frozenset[int]:
         """The slots whose words stand in a lowered part of a text."""
-        return self._slots(self._all.intersection(part.split()), part)
+        return slots_of(self._mask(self._all.intersection(part.split()), part))
 
-    def telling(self, part: bytes) -> frozenset[int]:
-        """The same without the small words."""
+    def telling(self, part: bytes) -> int:
+        """The same without the small words, as a mask."""
         met = self._telling.intersection(part.split())
-        return self._slots(met, part) if met or self._signs else _NONE
+        return self._mask(met, part) if met or self._signs else 0
 
-    def _slots(self, met: set[bytes], part: bytes) -> frozenset[int]:
-        out = set(map(self._forms.__getitem__, met))
-        for form in self._more.keys() & met:
-            out.update(self._more[form])
+    def _mask(self, met: set[bytes], part: bytes) -> int:
+        mask = reduce(int.__or__, map(self._forms.__getitem__, met), 0)
         if self._signs and not part.isascii():
-            out.update(at for sign, at in self._signs.items() if sign in part)
-        return frozenset(out)
+            for sign, at in self._signs.items():
+                if sign in part:
+                    mask |= 1 << at
+        return mask
+
+
+@lru_cache(maxsize=1024)
+def slots_of(mask: int) -> frozenset[int]:
+    """The slots in a mask, in which each is one bit."""
+    out: list[int] = []
+    while mask:
+        out.append((mask & -mask).bit_length() - 1)
+        mask &= mask - 1
+    return frozenset(out)
+
+
+def mask_of(slots: Iterable[int]) -> int:
+    """Some slots as a mask."""
+    mask = 0
+    for slot in slots:
+        mask |= 1 << slot
+    return mask
 
 
 class Block(NamedTuple):
-    """A part of a text, and the sought words in it, small ones left out."""
+    """A part of a text, and the sought words in it, small ones left out, as a mask."""
 
     text: int
     start: int
     end: int
-    found: frozenset[int]
+    mask: int
 
 
 class Window(NamedTuple):
@@ -100,73 +128,131 @@ class Index:
     def __init__(self, sought: Sought) -> None:
         self.sought = sought
         self.texts: list[str] = []
-        self.raws: list[bytes] = []
-        self._lows: list[bytes] = []
+        self.raws: list[bytes | bytearray] = []
         self.blocks: list[Block] = []
-        self._cells: dict[int, list[Window]] = {}
-        self._held: frozenset[int] | None = None
+        self._parts: list[list[int]] = []
+        self._bounds: dict[int, tuple[bytes, list[tuple[int, int]]]] = {}
+        self._cells: dict[tuple[int, int], Window] = {}
+        self._held = self._counted = 0
         self.size = 0
 
-    def add(self, text: str) -> Iterable[None]:
-        """Take a text; each step reads one block of it."""
+    def add(self, text: str) -> Steps[None]:
+        """Take a text; each step reads one block of it, or makes a part of it ready."""
         at = len(self.texts)
-        raw = raw_of(text)
-        lowered = low(raw)
+        whole, parts = bytearray(), list[int]()
         self.texts.append(text)
-        self.raws.append(raw)
-        self._lows.append(lowered)
-        self.size += len(raw)
+        self.raws.append(whole)
+        self._parts.append(parts)
         add, telling = self.blocks.append, self.sought.telling
-        for start, end in cut(raw, lowered, (0, len(raw)), BLOCK):
-            add(Block(at, start, end, telling(lowered[start:end])))
-            yield
+        ahead = lowered = b""
+        for first in range(0, len(text), PART):
+            raw = raw_of(text[first : first + PART])
+            more = first + PART < len(text)
+            begun = len(whole) - len(lowered)
+            parts.append(len(whole))
+            if more or first:
+                whole += raw
+            else:
+                self.raws[at] = raw
+            self.size += len(raw)
+            ahead += raw
+            lowered += low(raw)
+            if more:
+                yield
+            for start, end in cut(ahead, lowered, BLOCK):
+                if more and start + 2 * BLOCK + 4 > len(lowered):  # where it ends shows in the next part
+                    ahead, lowered = ahead[start:], lowered[start:]
+                    break
+                mask = telling(lowered[start:end])
+                add(Block(at, begun + start, begun + end, mask))
+                yield
 
     def held(self) -> frozenset[int]:
         """The sought words that stand anywhere."""
-        if self._held is None:
-            self._held = _NONE.union(*(block.found for block in self.blocks))
-        return self._held
+        for number in range(self._counted, len(self.blocks)):
+            self._held |= self.blocks[number].mask
+        self._counted = len(self.blocks)
+        return slots_of(self._held)
 
-    def best(self, worth: Callable[[frozenset[int]], float], most: int) -> list[int]:
-        """The numbers of the blocks that are worth most, the best first; none that is worth nothing."""
-        rated = [(value, -number) for number, block in enumerate(self.blocks) if (value := worth(block.found)) > 0]
-        rated.sort(reverse=True)
-        return [-number for _, number in rated[:most]]
+    def best(self, slots: Iterable[int], most: int) -> Steps[list[int]]:
+        """The numbers of the blocks that hold most of some slots, the best first; none that holds none."""
+        top: list[tuple[int, int]] = []
+        wanted = mask_of(slots)
+        for first in range(0, len(self.blocks), _RATED):
+            some = enumerate(self.blocks[first : first + _RATED], start=first)
+            rated = [(met.bit_count(), -number) for number, block in some if (met := block.mask & wanted)]
+            top = nlargest(most, top + rated)
+            yield
+        return [-number for _, number in top]
 
-    def windows(self, numbers: Iterable[int]) -> list[Window]:
+    def holding(self, slots: Iterable[int], *, across: bool = False) -> Iterator[int]:
+        """The numbers of the blocks that hold all of some slots, also with the help of the next one."""
+        wanted, behind = mask_of(slots), 0
+        for number, block in enumerate(self.blocks):
+            if across:
+                behind = self.blocks[number + 1].mask if number + 1 < len(self.blocks) else 0
+            if not wanted & ~(block.mask | behind):
+                yield number
+
+    def windows(self, numbers: Iterable[int]) -> Steps[list[Window]]:
         """The windows in some blocks, and across their borders."""
         out: list[Window] = []
         seen: set[tuple[int, int]] = set()
         for number in numbers:
-            row = self._around(number)
+            row = yield from self._around(number)
             pairs = pairwise(row) if len(row) > 1 else ((row[0], row[0]),)
             for first, second in pairs:
                 if (first.text, first.start) not in seen:
                     seen.add((first.text, first.start))
                     out.append(Window(first.text, first.start, second.end, first.found | second.found))
+            yield
         return out
 
-    def _around(self, number: int) -> Sequence[Window]:
+    def _around(self, number: int) -> Steps[list[Window]]:
         """The cells of a block, with the last one before and the first one behind it."""
         text = self.blocks[number].text
-        row = list(self.cells(number))
+        row: list[Window] = []
+        for at in range(len(self._cut(number)[1])):
+            row.append(self._cell(number, at))
+            if at % _CELLS == _CELLS - 1:
+                yield
         if number and self.blocks[number - 1].text == text:
-            row.insert(0, self.cells(number - 1)[-1])
+            row.insert(0, self._cell(number - 1, -1))
         if number + 1 < len(self.blocks) and self.blocks[number + 1].text == text:
-            row.append(self.cells(number + 1)[0])
+            row.append(self._cell(number + 1, 0))
         return row
 
-    def cells(self, number: int) -> list[Window]:
-        """The cells of a block."""
-        held = self._cells.get(number)
+    def _cut(self, number: int) -> tuple[bytes, list[tuple[int, int]]]:
+        """A block in lower case, and where its cells stand in it."""
+        held = self._bounds.get(number)
         if held is None:
             block = self.blocks[number]
-            lowered, found = self._lows[block.text], self.sought.found
-            held = self._cells[number] = [
-                Window(block.text, start, end, found(lowered[start:end]))
-                for start, end in cut(self.raws[block.text], lowered, (block.start, block.end), CELL)
-            ]
+            raw = bytes(self.raws[block.text][block.start : block.end])
+            lowered = low(raw)
+            held = self._bounds[number] = (lowered, list(cut(raw, lowered, CELL)))
         return held
+
+    def _cell(self, number: int, at: int) -> Window:
+        """A cell of a block, the last one for -1."""
+        lowered, cells = self._cut(number)
+        at %= len(cells)
+        held = self._cells.get((number, at))
+        if held is None:
+            block, (start, end) = self.blocks[number], cells[at]
+            found = self.sought.found(lowered[start:end])
+            held = self._cells[number, at] = Window(block.text, block.start + start, block.start + end, found)
+        return held
+
+    def forget(self) -> Steps[None]:
+        """Let go of what was read, in steps; nothing can be asked afterwards."""
+        while self.blocks:
+            del self.blocks[-_RATED:]
+            yield
+        for held in (self._bounds, self._cells):
+            while held:
+                for _ in range(min(_RATED, len(held))):
+                    held.popitem()
+                yield
 
     def said(self, text: int, start: int, end: int) -> str:
         """What a text says between two places in bytes, wide letters as ASCII."""
@@ -180,13 +266,15 @@ class Index:
 
     def place(self, text: int, at: int) -> int:
         """The place in a text, in signs, of a place in bytes."""
-        raw = self.raws[text]
-        return at if raw.isascii() else len(text_of(raw[:at]))
+        parts = self._parts[text]
+        part = max(0, bisect_right(parts, at) - 1)
+        begun = parts[part] if parts else 0
+        return part * PART + len(text_of(self.raws[text][begun:at]))
 
 
-def cut(raw: bytes, lowered: bytes, place: tuple[int, int], size: int) -> Iterable[tuple[int, int]]:
+def cut(raw: bytes, lowered: bytes, size: int) -> Iterable[tuple[int, int]]:
     """Parts of about a size, each ending before a space, or where there is none for long; no sign is torn."""
-    start, end = place
+    start, end = 0, len(lowered)
     find = lowered.find
     while start < end:
         stop = start + size
@@ -201,7 +289,7 @@ def cut(raw: bytes, lowered: bytes, place: tuple[int, int], size: int) -> Iterab
         start = stop
 
 
-def even(raw: bytes, at: int) -> int:
+def even(raw: bytes | bytearray, at: int) -> int:
     """A place within a text, between signs."""
     at = max(0, min(at, len(raw)))
     while 0 < at < len(raw) and raw[at] & 0xC0 == 0x80:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from spanwise.grounding.features import Read
 from spanwise.grounding.passages import Passage
+from spanwise.grounding.steps import Steps
 from spanwise.grounding.words import words_of
 
 _LABEL = re.compile(r"\s*([A-Za-z][\w -]{1,40}):\s+(\S[^:;]{0,80}?)[\s.]*$")
@@ -21,7 +22,7 @@ class Labelled(NamedTuple):
     at: int
 
 
-def mislabelled(claim: Read, passages: list[Passage]) -> tuple[Passage, Labelled] | None:
+def mislabelled(claim: Read, passages: list[Passage]) -> Steps[tuple[Passage, Labelled] | None]:
     """The passage where something else stands under the claim's name; None where any says the same, or none has it."""
     met = _LABEL.match(claim.text)
     if met is None or any(fact.start >= met.start(2) for fact in claim.facts):
@@ -34,6 +35,7 @@ def mislabelled(claim: Read, passages: list[Passage]) -> tuple[Passage, Labelled
                 if not value.isdisjoint(there):
                     return None
                 found = found or (passage, Labelled(met[2], other[2].strip(), other.start(2)))
+        yield
     return found
 
 

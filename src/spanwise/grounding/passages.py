@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from spanwise.grounding.index import Index, even
-from spanwise.grounding.quantities import Fact, Quantity, facts_in
+from spanwise.grounding.quantities import Fact, Quantity, facts_in, finding
+from spanwise.grounding.steps import Steps
 from spanwise.grounding.words import STOP, Word, low, negations, raw_of, words_of
 
 QUOTE = 240
 _REACH = 400
+_STEP, _RATED = 8, 200
+"""So many passages are cut, and rated, in one step."""
 # A line's end (JSON writes it as two signs), the end of a row of data, the end of a sentence.
 _BOUNDARY = re.compile(r"\n|\\n|[}\])]\s*,\s*(?=[{\[(\"'])|[.!?](?=\s)|[\u3002\uff01\uff1f]|\s\|\s(?=\|)")
 _ABBREVIATED = re.compile(
@@ -40,12 +43,15 @@ class Passages:
         self._facts: dict[tuple[int, int, int], list[Fact]] = {}
         self._words: dict[tuple[int, int, int], list[Word]] = {}
 
-    def of(self, blocks: Iterable[int]) -> list[Passage]:
+    def of(self, blocks: Iterable[int]) -> Steps[list[Passage]]:
         """The passages of some blocks, each once."""
-        out = {(one.text, one.start): one for number in blocks for one in self._in(number)}
+        out: dict[tuple[int, int], Passage] = {}
+        for number in blocks:
+            for one in (yield from self._in(number)):
+                out[one.text, one.start] = one
         return list(out.values())
 
-    def _in(self, number: int) -> list[Passage]:
+    def _in(self, number: int) -> Steps[list[Passage]]:
         held = self._blocks.get(number)
         if held is not None:
             return held
@@ -55,13 +61,16 @@ class Passages:
         start, said = even(whole, block.start - _REACH), index.around(number, _REACH)
         found: list[Passage] = []
         at = start
-        for piece in _pieces(said):
+        for count, piece in enumerate(_pieces(said)):
+            if count % _STEP == _STEP - 1:
+                yield
             size = len(piece) if piece.isascii() else len(raw_of(piece))
             # What the reach cuts is whole in the next block.
             if at + size > block.start and at < block.end and piece.strip():
                 found.append(Passage(block.text, at, at + size, piece, index.sought.found(low(raw_of(piece)))))
             at += size
         self._blocks[number] = found
+        yield
         return found
 
     def facts(self, passage: Passage) -> list[Fact]:
@@ -72,6 +81,22 @@ class Passages:
             held = self._facts[key] = facts_in(passage.said)
         return held
 
+    def read(self, passage: Passage) -> Steps[list[Fact]]:
+        """The same in steps: a passage that was not read before is one."""
+        held = self._facts.get(passage[:3])
+        if held is None:
+            held = self._facts[passage[:3]] = yield from finding(passage.said)
+            yield
+        return held
+
+    def forget(self) -> Steps[None]:
+        """Let go of all that was read, in steps."""
+        for held in (self._blocks, self._facts, self._words):
+            while held:
+                for _ in range(min(_STEP, len(held))):
+                    held.popitem()
+                yield
+
     def words(self, passage: Passage) -> list[Word]:
         """The words of a passage."""
         key = passage[:3]
@@ -80,13 +105,13 @@ class Passages:
             held = self._words[key] = words_of(passage.said)
         return held
 
-    def negated(self, passage: Passage) -> bool:
-        """The passage says that something of what is sought is not so."""
+    def negated(self, passage: Passage, about: Collection[int]) -> bool:
+        """The passage says that something of what is asked about, by its slots, is not so."""
         words = self.words(passage)
         of = self._index.sought.of
         for at in negations(words):
             around = words[max(0, at - 3) : at] + words[at + 1 : at + 5]
-            if any(of(one.text) for one in around if one.text not in STOP):
+            if any(slot in about for one in around if one.text not in STOP for slot in of(one.text)):
                 return True
         return bool(_FALSE.search(passage.said))
 
@@ -110,6 +135,16 @@ def _pieces(said: str) -> Iterable[str]:
         yield said[begun : met.end()]
         begun = met.end()
     yield said[begun:]
+
+
+def ranking(passages: list[Passage], worth: Callable[[frozenset[int]], float]) -> Steps[list[Passage]]:
+    """The passages, those with most of a claim's words first."""
+    rated: list[tuple[float, int]] = []
+    for first in range(0, len(passages), _RATED):
+        rated += [(-worth(one.found), first + at) for at, one in enumerate(passages[first : first + _RATED])]
+        yield
+    rated.sort()
+    return [passages[at] for _, at in rated]
 
 
 def trimmed(passage: Passage, *, around: int | None = None) -> tuple[int, int]:

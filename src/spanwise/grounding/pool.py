@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from itertools import count
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from spanwise.grounding.steps import Steps, finish
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import is_redacted
 from spanwise.model.trace import Run
@@ -17,6 +19,9 @@ KINDS: tuple[Kind, ...] = ("tool", "document", "query", "context")
 
 SOURCES: frozenset[Kind] = frozenset({"tool", "document"})
 """What an answer may be asked to rest on; the question and the instructions are no research."""
+
+
+_LONG, _TELLING = 100_000, 200
 
 
 class Piece(NamedTuple):
@@ -32,10 +37,10 @@ class Pool:
     """Texts of evidence by time. A text that was seen twice counts from when it was first seen."""
 
     def __init__(self, pieces: Collection[Piece] = ()) -> None:
-        first: dict[str, Piece] = {}
+        first: dict[object, Piece] = {}
         for piece in sorted(pieces, key=lambda one: one.at_ns):
-            if piece.text.strip():
-                first.setdefault(piece.text, piece)
+            if piece.text and not piece.text.isspace():
+                first.setdefault(_key_of(piece.text, first), piece)
         self.pieces = tuple(first.values())
         self.given = sum(len(piece.text) for piece in pieces)
 
@@ -54,9 +59,31 @@ class Pool:
         return self.given / (self.size or 1)
 
 
+def _key_of(text: str, known: Mapping[object, Piece]) -> object:
+    """What tells a text from all others that are known. A long one is compared with those alike, and not hashed."""
+    if len(text) < _LONG:
+        return text
+    for number in count():
+        key = (len(text), text[:_TELLING], text[-_TELLING:], number)
+        held = known.get(key)
+        if held is None or held.text == text:
+            return key
+    raise AssertionError
+
+
 def pool_of(run: Run, kinds: Collection[Kind] = KINDS) -> Pool:
     """The evidence of a run, of some kinds."""
-    return Pool([piece for piece in _pieces(run) if piece.kind in kinds])
+    return finish(pooling(run, kinds))
+
+
+def pooling(run: Run, kinds: Collection[Kind] = KINDS) -> Steps[Pool]:
+    """The same in steps."""
+    found: list[Piece] = []
+    for piece in _pieces(run):
+        if piece.kind in kinds:
+            found.append(piece)
+        yield
+    return Pool(found)
 
 
 def _pieces(run: Run) -> Iterator[Piece]:

@@ -12,18 +12,21 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from spanwise.grounding.dates import Clock, Date, clocks_in, compare_clocks, compare_dates, dates_in
+from spanwise.grounding.steps import Steps, finish
 from spanwise.grounding.units import KEYED, MONEY, ORDINALS, SCALES, SMALL, SPELT, UNITS
 
 Bound: TypeAlias = Literal["", "about", "over", "under"]
 Relation: TypeAlias = Literal["same", "unit", "differs", "apart"]
 
+_STEP = 40
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.])(?<![A-Za-z][-_/.])[-\u2212+]?\d+(?:[.,'\u2019\u202f\xa0]\d+)*(?:[eE][-+]?\d{1,3}(?!\w))?"
+    r"(?<![A-Za-z0-9_.])(?<![A-Za-z][-_/.])[-\u2212+]?"
+    r"(?:(?<!\d )[1-9]\d{0,2}(?: \d{3}){2,}(?![\d.,]| \d)|\d+(?:[.,'\u2019\u202f\xa0]\d+)*)(?:[eE][-+]?\d{1,3}(?!\w))?"
 )
 _DIGIT = re.compile(r"\d")
 _SPELT = re.compile(rf"(?:{'|'.join(sorted(SPELT))})(?:[- ](?:{'|'.join(SMALL)}))?(?![\w-])")
 _BEHIND = re.compile(
-    r"([ \xa0-]?)(per ?cent|us\$|km/h|m/s|[A-Za-z]+[\u00b22]?"
+    r"([ \xa0-]?)(per ?cent|us\$|km/h|m/s|[A-Za-z\u00e0-\u00f6\u00f8-\u00ff]+[\u00b22]?"
     r"|[%\uff05\u00b0\u2103\u2109\u00d7$\u20ac\u00a3\u00a5\u20b9\u5186\u5143\u4e07\u842c\u5104\u4ebf][CcFf]?)"
 )
 _AHEAD = re.compile(r"(?:([$€£¥₹])|(?<!\d )\b(USD|EUR|GBP|JPY|CNY|INR|CHF) )[ \xa0]?$", re.IGNORECASE)
@@ -36,9 +39,9 @@ _BOUND = re.compile(
     r"(?: an?| the| [A-Z]{3})? ?[$€£¥₹]?$",
     re.IGNORECASE,
 )
-_GROUPED = re.compile(r"[-+\u2212]?\d{1,3}(?:[,'\u2019\u202f\xa0]\d{3})+(?:\.\d+)?")
+_GROUPED = re.compile(r"[-+\u2212]?\d{1,3}(?:[,' \u2019\u202f\xa0]\d{3})+(?:\.\d+)?")
 _DOTTED = re.compile(r"[-+\u2212]?\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
-_MARKS = str.maketrans("", "", ",'\u2019\u202f\xa0")
+_MARKS = str.maketrans("", "", ",' \u2019\u202f\xa0")
 
 
 class Quantity(NamedTuple):
@@ -65,9 +68,18 @@ Fact: TypeAlias = Quantity | Date | Clock
 
 def facts_in(text: str, *, spelt: bool = True) -> list[Fact]:
     """The dates, times and numbers of a text, in their order."""
+    return finish(finding(text, spelt=spelt))
+
+
+def finding(text: str, *, spelt: bool = True) -> Steps[list[Fact]]:
+    """The same in steps."""
     if text.count(",") > 1:
         text = "\n".join(map(_undivided, text.split("\n")))
-    found: list[Fact] = list(_written(text)) if _DIGIT.search(text) else []
+    found: list[Fact] = []
+    for one in _written(text) if _DIGIT.search(text) else ():
+        found.append(one)
+        if len(found) % _STEP == 0:
+            yield
     if spelt:
         taken = bytearray(len(text) + 1)
         for one in found:

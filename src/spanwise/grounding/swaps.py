@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from spanwise.grounding.features import Read
 from spanwise.grounding.passages import Passage, Passages
+from spanwise.grounding.steps import Steps
 from spanwise.grounding.words import STOP, Word, forms_of, negations
 
 _ALIKE, _NEARLY, _NEGATED = 0.65, 0.6, 0.75
@@ -54,7 +55,7 @@ class Swap(NamedTuple):
     at: int
 
 
-def swapped(claim: Read, passage: Passage, passages: Passages, share: float) -> Swap | None:
+def swapped(claim: Read, passage: Passage, passages: Passages, share: float) -> Steps[Swap | None]:
     """What makes a passage say something else than a claim that has nearly all words in common with it."""
     many = len(claim.content)
     if many < 2:
@@ -65,16 +66,23 @@ def swapped(claim: Read, passage: Passage, passages: Passages, share: float) -> 
         for at, (word, slot) in enumerate(zip(claim.words, claim.slots, strict=True))
         if slot in claim.weights and slot not in passage.found
     ]
+    yield
     close = share >= _NEARLY or len(claim.content - passage.found) == 1
     opposite = _opposed(claim, words, lacking) if close else None
     if opposite is not None:
         return opposite
     if share < _ALIKE:
         return None
+    yield
     named = _renamed(claim, passage, words, lacking)
     if named is not None:
         return named
-    if claim.negated != passages.negated(passage) and share >= _NEGATED and not _doubly(claim, passage, passages):
+    yield
+    if (
+        claim.negated != passages.negated(passage, claim.slots)
+        and share >= _NEGATED
+        and not _doubly(claim, passage, passages)
+    ):
         at = words[(negations(words) or [0])[0]].start
         return Swap(
             "the evidence says that it is so" if claim.negated else "the evidence says that it is not so", -1, at
@@ -93,11 +101,12 @@ def _opposed(claim: Read, words: list[Word], lacking: list[tuple[int, Word]]) ->
     mine = {word.text for word in claim.words}
     if bool(negations(claim.words)) != bool(negations(words)):
         return None
+    theirs = {word.text for word in words} - mine
     for _, word in lacking:
         for form in (word.text, *forms_of(word.text)):
-            others = OPPOSITES.get(form, frozenset())
-            for there in words:
-                if there.text in others and there.text not in mine:
+            others = OPPOSITES.get(form, frozenset()) & theirs
+            for there in words if others else ():
+                if there.text in others:
                     slot = claim.slots[claim.words.index(word)]
                     return Swap(f"the claim says {word.text}, the evidence {there.text}", slot, there.start)
     return None

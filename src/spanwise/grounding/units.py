@@ -75,6 +75,8 @@ MONEY = frozenset({"USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF"})
 
 SCALES: Mapping[str, float] = {
     "hundred": 1e2, "thousand": 1e3, "k": 1e3, "lakh": 1e5, "million": 1e6, "millions": 1e6, "mn": 1e6, "mio": 1e6,
+    "millionen": 1e6, "mill\u00f3n": 1e6, "millones": 1e6, "milh\u00f5es": 1e6, "milioni": 1e6, "milliarde": 1e9,
+    "milliarden": 1e9, "mrd": 1e9, "milliard": 1e9, "milliards": 1e9, "miliardi": 1e9, "tausend": 1e3, "mille": 1e3,
     "crore": 1e7, "billion": 1e9, "billions": 1e9, "bn": 1e9, "b": 1e9, "trillion": 1e12, "trillions": 1e12, "tn": 1e12,
     "万": 1e4, "萬": 1e4, "億": 1e8, "亿": 1e8,
 }  # fmt: skip

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from spanwise.grounding.derive import calculates, derived
-from spanwise.grounding.features import Match, Read, match
+from spanwise.grounding.features import Match, Read, matching
 from spanwise.grounding.index import Index, even, weight_of
 from spanwise.grounding.labels import mislabelled
 from spanwise.grounding.linear import Weights, score_of
-from spanwise.grounding.passages import Passage, Passages
+from spanwise.grounding.passages import Passage, Passages, ranking
 from spanwise.grounding.quantities import Fact, Quantity, relation
+from spanwise.grounding.steps import Steps, finish
 from spanwise.grounding.swaps import Swap, swapped
 from spanwise.grounding.words import STOP, Word, text_of, words_of
 
@@ -43,11 +44,13 @@ _OTHERS = 40
 """So many other numbers of one passage are compared with the claim's."""
 _RANKED = 60
 """So many passages, those with most of the claim's words first, are gone through for other numbers than the claim's."""
+_STEP, _GONE, _FEW, _SHARED = 4, 12, 25, 60  # so many are compared or gone through in one step
 _SMALL = 16_000
 """Evidence of up to so many bytes is gone through for a number from end to end."""
 _CODE = re.compile(
     r"https?://[^\s<>\"'`|)\]]+|`([^`\n]{2,80})`|[\"\u201c]([^\"\u201c\u201d\n]{6,300})[\"\u201d]"
     r"|\b(?=[\w./:@#-]{0,60}\d)(?=[\w./:@#-]{0,60}[A-Za-z])[A-Za-z0-9][\w./:@#-]{2,60}[A-Za-z0-9]|\b\w+(?:_\w+)+(?:\(\))?"
+    r"|(?<![\w.])\d+(?:\.\d+){2,}(?![\w.]*\d)"
 )
 
 _ROW = re.compile(r"[}\]]\s{0,8},\s{0,8}[{\[]")
@@ -92,21 +95,26 @@ class Judge:
     """Numbers of the claims before, and of the question: what a claim may calculate with."""
     passages: Passages = field(init=False)
     _flats: dict[int, str] = field(default_factory=dict[int, str])
-    _rows: set[int] | None = None
+    _rows: set[int] = field(default_factory=set[int])
+    _rowed: int = 0
 
     def __post_init__(self) -> None:
         self.passages = Passages(self.index)
 
     def judge(self, claim: Read) -> Told:
         """The verdict on a claim."""
-        found = match(claim, self.index)
+        return finish(self.steps(claim))
+
+    def steps(self, claim: Read) -> Steps[Told]:
+        """The same in steps."""
+        found = yield from matching(claim, self.index)
         score = score_of(found.values, self.weights)
         worth = weight_of(dict.fromkeys(claim.context, 1.0))
         many = len(claim.context) or 1
-        passages = self._passages(claim, found)
-        ranked = sorted(passages, key=lambda one: -worth(one.found))
+        passages = yield from self.passages.of(self._chosen(claim, found))
+        ranked = yield from ranking(passages, worth)
         best = ranked[0] if ranked else None
-        told = self._told(claim, found, score, ranked, lambda one: worth(one.found) / many)
+        told = yield from self._told(claim, found, score, ranked, lambda one: worth(one.found) / many)
         self.near = [*self.near, *(fact for fact in claim.facts if isinstance(fact, Quantity))][-8:]
         score = _within(told.verdict, score, self.weights.threshold)
         passage = told.passage or best
@@ -122,12 +130,13 @@ class Judge:
                 return len(text_of(raw[passage.start : even(raw, middle)]))
         return None
 
-    def _passages(self, claim: Read, found: Match) -> list[Passage]:
+    def _chosen(self, claim: Read, found: Match) -> Iterable[int]:
+        """The blocks whose passages are compared with a claim."""
         if not claim.facts:
-            return self.passages.of(found.blocks)
+            return found.blocks
         if self.index.size <= _SMALL:
-            return self.passages.of(range(len(self.index.blocks)))
-        return self.passages.of([*found.blocks, *self._numbered(claim)])
+            return range(len(self.index.blocks))
+        return [*found.blocks, *self._numbered(claim)]
 
     def _numbered(self, claim: Read) -> list[int]:
         """The first blocks in which a number of the claim stands digit by digit."""
@@ -135,26 +144,25 @@ class Judge:
         for fact in claim.facts:
             digits = _digits(fact, claim)
             if digits:
-                holding = (number for number, block in enumerate(self.index.blocks) if digits <= block.found)
-                out += islice(holding, _HOLDING)
+                out += islice(self.index.holding(digits), _HOLDING)
         return out
 
     def _told(
         self, claim: Read, found: Match, score: float, ranked: list[Passage], share: Callable[[Passage], float]
-    ) -> Finding:
-        finding = self._codes(claim, ranked)
+    ) -> Steps[Finding]:
+        finding = yield from self._codes(claim, ranked)
         if finding is not None:
             return finding
-        other = mislabelled(claim, ranked[:_RANKED])
+        other = yield from mislabelled(claim, ranked[:_RANKED])
         if other is not None:
             passage, label = other
             return Finding("contradicted", f"the claim says {label.said}, the evidence {label.seen}", passage, label.at)
-        finding, held = self._facts(claim, ranked, share)
+        finding, held = yield from self._facts(claim, ranked, share)
         if finding is not None:
             return finding
         best = held or (ranked[0] if ranked else None)
-        swap = swapped(claim, best, self.passages, share(best)) if best is not None else None
-        if swap is not None and self._unique(claim, ranked, share, swap):
+        swap = (yield from swapped(claim, best, self.passages, share(best))) if best is not None else None
+        if swap is not None and (yield from self._unique(claim, ranked, share, swap)):
             return Finding("contradicted", swap.reason, best, swap.at)
         alone = _alone(claim, found)
         if alone and (score < _SURE or best is None or not (claim.names | claim.first) & best.found):
@@ -164,29 +172,35 @@ class Judge:
             return Finding("supported", "", held)
         return Finding("unsupported", "", best)
 
-    def _unique(self, claim: Read, ranked: list[Passage], share: Callable[[Passage], float], swap: Swap) -> bool:
+    def _unique(self, claim: Read, ranked: list[Passage], share: Callable[[Passage], float], swap: Swap) -> Steps[bool]:
         """No other passage says what the claim says without that difference."""
-        return not any(
-            swap.slot in one.found and share(one) >= 0.99 and self.passages.negated(one) == claim.negated
-            for one in ranked[:12]
-        )
+        for one in ranked[:12]:
+            if swap.slot in one.found and share(one) >= 0.99:
+                if self.passages.negated(one, claim.slots) == claim.negated:
+                    return False
+                yield
+        return True
 
     def _facts(
         self, claim: Read, ranked: list[Passage], share: Callable[[Passage], float]
-    ) -> tuple[Finding | None, Passage | None]:
+    ) -> Steps[tuple[Finding | None, Passage | None]]:
         """The verdict where a number or date is not held, else the passage that holds them."""
         held: Passage | None = None
         for fact in claim.facts:
-            same, other = self._compared(fact, claim, ranked, share)
+            same, other = yield from self._compared(fact, claim, ranked, share)
             alike = _ALIKE if isinstance(fact, Quantity) else _DATED
             against = other if other is not None and other.alike and share(other.passage) >= alike else None
             if same is not None:
-                if other and other.alike and self._is_others(claim, fact, (same, other.passage), share(other.passage)):
+                if (
+                    other
+                    and other.alike
+                    and (yield from self._is_others(claim, fact, (same, other.passage), share(other.passage)))
+                ):
                     return self._against(claim, fact, other), None
                 if held is None or share(same) > share(held):
                     held = same
                 continue
-            if self._derived(fact, claim, ranked):
+            if (yield from self._derived(fact, claim, ranked)):
                 held = held or (ranked[0] if ranked else None)
                 continue
             if against and (calculates(against.passage.said) or not calculates(claim.text)):
@@ -198,7 +212,7 @@ class Judge:
 
     def _compared(
         self, fact: Fact, claim: Read, ranked: list[Passage], share: Callable[[Passage], float]
-    ) -> tuple[Passage | None, Other | None]:
+    ) -> Steps[tuple[Passage | None, Other | None]]:
         """The best passage that says the same, and the best that says another thing in its place."""
         same: Passage | None = None
         other: Other | None = None
@@ -207,34 +221,48 @@ class Judge:
             if number >= _RANKED and not digits <= passage.found:
                 continue
             apart: list[Fact] = []
-            for seen in self.passages.facts(passage):
+            if number % _GONE == _GONE - 1:
+                yield
+            for count, seen in enumerate((yield from self.passages.read(passage))):
+                if count % _FEW == _FEW - 1:
+                    yield
                 kin = relation(fact, seen)
                 if kin == "same":
                     same = same or passage
                 elif kin in {"unit", "differs"} and not self._of_others(seen, fact, claim):
                     apart.append(seen)
             if share(passage) and apart:
-                closest = self._closest(fact, apart[:_OTHERS], claim, passage)
+                closest = yield from self._closest(fact, apart[:_OTHERS], claim, passage)
                 near = share(passage) + closest.near if closest else 0.0
                 if closest is not None and (other is None or near > other.near):
                     other = closest._replace(near=near)
         return same, other
 
-    def _closest(self, fact: Fact, apart: list[Fact], claim: Read, passage: Passage) -> Other | None:
+    def _closest(self, fact: Fact, apart: list[Fact], claim: Read, passage: Passage) -> Steps[Other | None]:
         """The number of a passage that stands most in the place of the claim's."""
-        shared = 0.5 * self._shared(fact, claim, passage)
+        shared = 0.5 * (yield from self._shared(fact, claim, passage))
         best: Other | None = None
-        for seen in apart:
+        for count, seen in enumerate(apart):
+            if count % _STEP == _STEP - 1:
+                yield
             near = self._beside(fact, seen, claim, passage)
             if near and (best is None or shared + near > best.near):
                 measured = isinstance(seen, Quantity) and bool(seen.unit)
                 best = Other(passage, seen, shared + near, near >= 0.5 or measured)
         return best
 
-    def _shared(self, fact: Fact, claim: Read, passage: Passage) -> int:
+    def _shared(self, fact: Fact, claim: Read, passage: Passage) -> Steps[int]:
         """How many of the claim's other numbers and dates the passage holds."""
         there = self.passages.facts(passage)
-        return sum(any(relation(one, seen) == "same" for seen in there) for one in claim.facts if one is not fact)
+        many = 0
+        for one in claim.facts:
+            if one is not fact:
+                for first in range(0, len(there), _SHARED):
+                    if any(relation(one, seen) == "same" for seen in there[first : first + _SHARED]):
+                        many += 1
+                        break
+                    yield
+        return many
 
     def _beside(self, fact: Fact, seen: Fact, claim: Read, passage: Passage) -> float:
         """How alike two numbers are in what they count and in size; 0 for numbers of different things."""
@@ -270,12 +298,12 @@ class Judge:
             there.update(self.index.sought.of(word.text))
         return len(here & there) / len(here) if here else 0.0
 
-    def _is_others(self, claim: Read, fact: Fact, places: tuple[Passage, Passage], share: float) -> bool:
+    def _is_others(self, claim: Read, fact: Fact, places: tuple[Passage, Passage], share: float) -> Steps[bool]:
         """The number stands beside another name than the claim's, which stands beside another number."""
         same, other = places
         lacking = (claim.names | claim.first) - same.found
         mine, theirs = same.found & claim.context, other.found & claim.context
-        speaks = share >= _ALIKE or self._shared(fact, claim, other) > 0
+        speaks = share >= _ALIKE or (yield from self._shared(fact, claim, other)) > 0
         return bool(lacking & other.found) and mine < theirs and speaks and self._names_another(same)
 
     def _names_another(self, passage: Passage) -> bool:
@@ -289,48 +317,52 @@ class Judge:
         reason = f"the claim says {said}, the evidence {there}"
         return Finding("contradicted", reason, other.passage, other.fact.start)
 
-    def _derived(self, fact: Fact, claim: Read, ranked: list[Passage]) -> str:
+    def _derived(self, fact: Fact, claim: Read, ranked: list[Passage]) -> Steps[str]:
         if not isinstance(fact, Quantity):
             return ""
         near = [one for one in claim.facts if isinstance(one, Quantity) and one is not fact]
         top = ranked[:12]
-        seen = [one for passage in top for one in self.passages.facts(passage) if isinstance(one, Quantity)]
+        seen: list[Quantity] = []
+        for passage in top:
+            seen += [one for one in (yield from self.passages.read(passage)) if isinstance(one, Quantity)]
         in_order = sorted(top, key=lambda one: (one.text, one.start))
-        how = derived(fact, claim.text, [*self.near, *near], seen, self.passages.columns(in_order))
+        yield
+        how = yield from derived(fact, claim.text, [*self.near, *near], seen, self.passages.columns(in_order))
         return how or self._counted(fact)
 
     def _counted(self, fact: Quantity) -> str:
         """A small whole number that counts the rows of some evidence."""
         if fact.unit or fact.value != int(fact.value) or not 2 <= fact.value <= 1000:
             return ""
-        if self._rows is None:
-            self._rows = {len(_ROW.findall(text)) + 1 for text in self.index.texts if text[:2] in {"[{", "[["}}
+        for text in self.index.texts[self._rowed :]:
+            if text[:2] in {"[{", "[["}:
+                self._rows.add(len(_ROW.findall(text)) + 1)
+        self._rowed = len(self.index.texts)
         return "the number of rows" if fact.value in self._rows else ""
 
-    def _codes(self, claim: Read, ranked: list[Passage]) -> Finding | None:
+    def _codes(self, claim: Read, ranked: list[Passage]) -> Steps[Finding | None]:
         """The verdict where an address, a quote or an identifier of the claim stands nowhere."""
         for met in _CODE.finditer(claim.text):
             said = (met[1] or met[2] or met.group()).strip(" .,;:!?")
             if not met[2] and any(one.start < met.end() and met.start() < one.end for one in claim.facts):
                 continue
-            if self._anywhere(said) or (met[2] and len(said.split()) < 4):
+            if (met[2] and len(said.split()) < 4) or (yield from self._anywhere(said)):
                 continue
             best = ranked[0] if ranked else None
             return Finding("unsupported", f"{said} stands nowhere in the evidence", best)
         return None
 
-    def _anywhere(self, said: str) -> bool:
+    def _anywhere(self, said: str) -> Steps[bool]:
         """Whether some words stand somewhere as they are, space and letter case aside."""
         wanted = " ".join(said.lower().split())
         telling = [word.text for word in words_of(said) if word.text not in STOP]
         slots = frozenset(slot for word in telling for slot in self.index.sought.of(word)[:1])
-        blocks = self.index.blocks
-        behind = [*(block.found for block in blocks[1:]), frozenset[int]()]
-        return any(
-            wanted in self._flat(number)
-            for number, block in enumerate(blocks)
-            if slots <= block.found or slots <= block.found | behind[number]
-        )
+        for count, number in enumerate(self.index.holding(slots, across=True)):
+            if wanted in self._flat(number):
+                return True
+            if count % 2:
+                yield
+        return False
 
     def _flat(self, number: int) -> str:
         """A block, and what of its neighbours a quote may reach into, in lower case and with single spaces."""

@@ -19,6 +19,8 @@ _LOW = bytes(code if code > 127 else ord(chr(code).lower()) if chr(code).isalnum
 # Quotes, dashes, dots and spaces that are no ASCII, in UTF-8: U+2000 to U+206F, U+00A0 to U+00BF.
 _GENERAL = re.compile(rb"\xe2[\x80\x81][\x80-\xbf]")
 _LATIN = re.compile(rb"\xc2[\xa0-\xbf]")
+# Of rarer bytes than one in so many each is looked for, which is faster than an expression that goes through them all.
+_RARE = 200
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 # How the UTF-8 of those begins.
 _IS_WIDE = (b"\xef\xbc", b"\xef\xbd", b"\xe3\x80\x80")
@@ -59,7 +61,10 @@ STARTERS = frozenset(
     which while who within without""".split()
 )
 """Words that sentences begin with, and that are no names."""
-_NEGATIONS = frozenset("not no never none nobody nothing cannot".split())
+_NEGATIONS = frozenset(
+    """not no never none nobody nothing cannot nicht kein keine keinen keinem keiner keines nie niemals niemand nichts
+    pas jamais aucun aucune nunca jam\u00e1s ning\u00fan ninguna ninguno n\u00e3o""".split()
+)
 _CONTRACTED = frozenset("isn wasn aren weren don doesn didn can couldn wouldn shouldn won hasn haven hadn".split())
 _ONLY = frozenset("only just doubt merely surprise".split())
 
@@ -136,7 +141,7 @@ def raw_of(text: str) -> bytes:
     return raw
 
 
-def text_of(raw: bytes) -> str:
+def text_of(raw: bytes | bytearray) -> str:
     """The text of such bytes, or of a part that was cut between signs."""
     return raw.decode("utf-8", _ENCODING)
 
@@ -144,11 +149,23 @@ def text_of(raw: bytes) -> str:
 def low(raw: bytes) -> bytes:
     """As many bytes with letters of ASCII in lower case, and a space for each byte of what divides words."""
     if not raw.isascii():
-        if b"\xe2" in raw:
-            raw = _GENERAL.sub(b"   ", raw)
-        if b"\xc2" in raw:
-            raw = _LATIN.sub(b"  ", raw)
+        raw = _divided(_divided(raw, _GENERAL, b"\xe2", 3), _LATIN, b"\xc2", 2)
     return raw.translate(_LOW)
+
+
+def _divided(raw: bytes, marks: re.Pattern[bytes], lead: bytes, size: int) -> bytes:
+    """The same with spaces for the marks of a kind, which begin with a byte; few are put in one by one."""
+    at = raw.find(lead)
+    if at < 0:
+        return raw
+    out, spaces, find, is_mark = bytearray(raw), b" " * size, raw.find, marks.match
+    for _ in range(len(raw) // _RARE + 1):
+        if is_mark(raw, at):
+            out[at : at + size] = spaces
+        at = find(lead, at + 1)
+        if at < 0:
+            return bytes(out)
+    return marks.sub(spaces, raw)
 
 
 @lru_cache(maxsize=8192)
