@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from spanwise.assembly.tree import build_trace
-from spanwise.model.ports import Evaluator
+from spanwise.model.ports import Evaluator, SteppedEvaluator
 from spanwise.model.raw import RawSpan, Scope
 from spanwise.model.score import Score
 from spanwise.model.trace import Run
@@ -61,7 +61,10 @@ def check(case: Case, make: Callable[..., Evaluator]) -> None:
     between spans that follow one another), `label`, `reason` (words in it), `issues` (words of each, in
     order), `recommendations` (the same), `evidence` (how many), and `name` for one score of several.
     """
-    said = make(**{key: _frozen(value) for key, value in case.get("parameters", {}).items()})(run_of_case(case))
+    evaluator = make(**{key: _frozen(value) for key, value in case.get("parameters", {}).items()})
+    said = evaluator(run_of_case(case))
+    if isinstance(evaluator, SteppedEvaluator):  # a worker goes through all the steps
+        assert [said] == [score for score in evaluator.steps(run_of_case(case)) if score is not None]
     scores = [said] if isinstance(said, Score) else list(said)
     expected = case["expect"]
     (score,) = [one for one in scores if "name" not in expected or one.name == expected["name"]]
