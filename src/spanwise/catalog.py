@@ -111,6 +111,7 @@ SINKS: Mapping[str, SinkEntry] = {
     "otel_events": SinkEntry(
         path="spanwise.sinks.otel_events:OtelEventsSink", variables=("OTEL_EXPORTER_OTLP_*ENDPOINT",)
     ),
+    "otlp": SinkEntry(path="spanwise.sinks.otlp:OtlpSink"),
     "otel_metrics": SinkEntry(path="spanwise.sinks.otel_metrics:OtelMetricsSink"),
     "evaluation_span": SinkEntry(path="spanwise.sinks.evaluation_span:EvaluationSpanSink"),
     "langfuse": SinkEntry(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,9 +12,18 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
+    ExportLogsPartialSuccess,
+    ExportLogsServiceRequest,
+    ExportLogsServiceResponse,
+)
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTracePartialSuccess,
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 KINDS: Mapping[str, type[Any]] = {
@@ -108,51 +118,168 @@ class Received:
         return bool(is_there(self))
 
 
+@dataclass(frozen=True)
+class Fault:
+    """How a request fails: a status; or `hang`, `drop` (the connection), `drop_after` (when it was kept)."""
+
+    kind: int | str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes = b""
+
+
+def problem_of(kind: str, request: Any) -> str:
+    """What a strict server finds wrong with a request: ids of other lengths, spans without names or times."""
+    received = Received([(kind, {}, request)])
+    for one in received.of(kind) if kind != "metrics" else ():
+        record = one.proto
+        sizes = len(record.trace_id), len(record.span_id)
+        if sizes != (16, 8) and (kind == "traces" or sizes != (0, 0)):
+            return f"ids of {sizes} bytes"
+        if kind == "traces" and not (record.name and record.start_time_unix_nano):
+            return "a span without a name or a time"
+        if kind == "logs" and not (record.time_unix_nano or record.observed_time_unix_nano):
+            return "a log record without a time"
+    return ""
+
+
+def partial(kind: str, rejected: int, message: str) -> bytes:
+    """The body of an answer that tells of records that were thrown away."""
+    if kind == "logs":
+        part = ExportLogsPartialSuccess(rejected_log_records=rejected, error_message=message)
+        return ExportLogsServiceResponse(partial_success=part).SerializeToString()
+    spans = ExportTracePartialSuccess(rejected_spans=rejected, error_message=message)
+    return ExportTraceServiceResponse(partial_success=spans).SerializeToString()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+
+    def do_POST(self) -> None:
+        owner: OtlpServer = self.server.owner  # type: ignore[attr-defined]  # set where the server is made
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if owner.stopped:
+            self.close_connection = True
+            return
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        owner.wait(owner.hold_s)
+        kind = self.path.rsplit("/v1/", 1)[-1]
+        if kind not in KINDS or self.headers.get("Content-Type") != "application/x-protobuf":
+            self._answer(404 if kind not in KINDS else 415)
+            return
+        try:
+            request = KINDS[kind].FromString(body)
+        except DecodeError:
+            self._answer(400, body=b"no protobuf")
+            return
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        wrong = problem_of(kind, request)
+        fault = Fault(400, body=wrong.encode()) if wrong else owner.fault_of(kind, request)
+        owner.asked.append((kind, fault.kind if fault else 200))
+        keeps = fault is None or fault.kind in {200, "drop_after"}
+        if keeps:
+            owner.received.requests.append((kind, headers, request))
+        if fault is None:
+            self._answer(200)
+        elif isinstance(fault.kind, int):
+            self._answer(fault.kind, fault.headers, fault.body)
+        else:
+            owner.wait(owner.hang_s if fault.kind == "hang" else 0)
+            self.close_connection = True
+
+    def _answer(self, status: int, headers: Mapping[str, str] | None = None, body: bytes = b"") -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/x-protobuf")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients go away in the middle of things: that is what the tests are about."""
+
+
 class OtlpServer:
     """An OTLP/HTTP server on loopback. Any path that ends in /v1/traces, /v1/metrics or /v1/logs is taken.
 
-    `status` is what it answers with; `hold` is how long it waits before it answers.
+    `status` is what it answers with; `hold_s` is how long it waits before it answers; `fail` says of a request how it
+    fails, if it does. What cannot be OTLP is answered with 400. `down` and `up` take it away and back, at the same
+    port; `asked` is each request's kind and what was done to it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
         self.received = Received()
+        self.asked: list[tuple[str, int | str]] = []
         self.status = 200
         self.hold_s = 0.0
+        self.hang_s = 5.0
+        self.fail: Callable[[str, Any], Fault | None] = lambda kind, request: None
         self._stop = threading.Event()
-        outer = self
+        self._tls = tls
+        self._server: _Http | None = None
+        self._port = 0
+        self._bind()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if self.headers.get("Content-Encoding") == "gzip":
-                    body = gzip.decompress(body)
-                outer._stop.wait(outer.hold_s)
-                kind = self.path.rsplit("/v1/", 1)[-1]
-                if outer.status == 200:
-                    headers = {name.lower(): value for name, value in self.headers.items()}
-                    outer.received.requests.append((kind, headers, KINDS[kind].FromString(body)))
-                self.send_response(outer.status)
-                self.send_header("Content-Type", "application/x-protobuf")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http{'s' if self._tls else ''}://127.0.0.1:{self._port}"
 
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                pass
+    @property
+    def stopped(self) -> bool:
+        """It is down: connections that are still open are of no use."""
+        return self._stop.is_set()
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    def wait(self, seconds: float) -> None:
+        """Wait, but no longer than it is up."""
+        self._stop.wait(seconds)
+
+    def fault_of(self, kind: str, request: Any) -> Fault | None:
+        """How a request fails, if it does."""
+        return Fault(self.status) if self.status != 200 else self.fail(kind, request)
+
+    def up(self) -> None:
+        """Serve."""
+        if self._server is None:
+            self._bind()
+        assert self._server is not None
+        self._stop.clear()
+        run = self._server.serve_forever
+        self._thread = threading.Thread(target=run, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread.start()
+
+    def down(self) -> None:
+        """Go away."""
+        self._stop.set()
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._thread.join(5)
+            self._server = None
+
+    def _bind(self) -> None:
+        self._server = _Http(("127.0.0.1", self._port), _Handler)
+        self._server.owner = self  # type: ignore[attr-defined]  # read by the handler
+        if self._tls is not None:
+            self._server.socket = self._tls.wrap_socket(self._server.socket, server_side=True)
+        self._port = self._server.server_port
 
     def __enter__(self) -> OtlpServer:
-        self._thread.start()
+        self.up()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        self.down()
 
 
 class OtlpGrpcServer:

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spanwise.config import SinkSettings
 from spanwise.sinks.prometheus import PrometheusSink
 from tests.sinks.outlets import Local, Row
 
@@ -84,6 +85,19 @@ class OtelEvents(_Otlp):
         provider = LoggerProvider(shutdown_on_exit=False)
         provider.add_log_record_processor(SimpleLogRecordProcessor(OTLPLogExporter(endpoint=url)))
         return OtelEventsSink(provider)
+
+    def rows(self) -> Sequence[Row]:
+        """The log records."""
+        return [row_of(one.trace_id, one.attributes) for one in self.server.received.logs]
+
+
+@dataclass
+class OwnOtlp(_Otlp):
+    """Log events by our own delivery."""
+
+    def open(self, folder: Path) -> object:
+        """The sink, with an outbox on disk."""
+        return SinkSettings(use="otlp", options={"endpoint": self.start().url, "outbox": str(folder / "otlp.db")})
 
     def rows(self) -> Sequence[Row]:
         """The log records."""
@@ -296,6 +310,7 @@ class Mlflow(Local):
 
 REMOTE: Mapping[str, Callable[[], Local]] = {
     "otel_events": OtelEvents,
+    "otlp": OwnOtlp,
     "otel_metrics": OtelMetrics,
     "evaluation_span": EvaluationSpan,
     "langfuse": Langfuse,

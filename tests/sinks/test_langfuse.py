@@ -12,7 +12,7 @@ import pytest
 
 from spanwise.errors import SinkError
 from spanwise.model.score import not_measurable
-from spanwise.sinks._langfuse_delivery import TRIES
+from spanwise.sinks._delivery import TRIES
 from spanwise.sinks.langfuse import CLOUD, LangfuseSink
 from tests.sinks.langfuse_making import FAST, NAMES, a_result, a_score, five, sink_to, until
 from tests.sinks.langfuse_server import PUBLIC, SECRET, Fault, LangfuseServer, serving

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from spanwise.sinks._langfuse_delivery import Turn
+from spanwise.sinks._turn import Turn
 from tests.sinks import langfuse_chaos
 from tests.sinks.langfuse_making import FAST, a_result, a_score, five, sink_to, until
 from tests.sinks.langfuse_server import PUBLIC, SECRET, Fault, serving
@@ -181,7 +181,7 @@ def test_waiting_for_another_process_is_cheap(tmp_path: Path) -> None:
     """A process whose turn it is not waits without work, and delivers when the other one is gone."""
     with serving() as server:
         sink = sink_to(server, tmp_path / "out.db")
-        other = Turn(sink._delivery._turn._path)
+        other = Turn(sink._courier.delivery._turn._path)
         assert other.take()
         sink.emit([a_result(1, five())])
         begun = time.process_time()

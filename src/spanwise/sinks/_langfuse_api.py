@@ -10,52 +10,27 @@ Nothing here raises: an answer says what is to become of the scores.
 
 from __future__ import annotations
 
-import email.utils
 import hashlib
 import re
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from urllib.parse import quote
 
 import msgspec
-from opentelemetry import context as otel_context
 
 from spanwise.errors import SinkError
+from spanwise.sinks._answer import TEXT, Answer, Verdict, unseen, wait_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     import httpx
 
-Verdict: TypeAlias = Literal["taken", "refused", "too_large", "other_form", "later", "denied", "lost"]
 Form: TypeAlias = Literal["list", "single", "ingestion"]
 BATCH: Mapping[Form, int] = {"list": 15, "single": 1, "ingestion": 50}
 MAX_BYTES = 900_000
-LONGEST_WAIT_S = 3_600.0
-_TEXT = 300
 _LIST_FROM: tuple[int, int] = (4, 59)
 _SINGLE_FROM: tuple[int, int] = (4, 0)
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})")
-_SUPPRESS = str(getattr(otel_context, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation"))
 _RETRIED = frozenset({408, 409, 423, 425, 429})
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What became of scores that were sent.
-
-    Of those `refused`, `parts` says which by their places, where the server does, with its reasons; None stands for
-    some or all of them. `after_s` is how long the server asks to be left alone.
-    """
-
-    verdict: Verdict
-    reason: str = ""
-    after_s: float | None = None
-    status: int = 0
-    parts: Mapping[int, str] | None = None
 
 
 class Api:
@@ -69,6 +44,8 @@ class Api:
         self._keys = (public_key, secret_key)
         self._timeout_s = timeout_s
         self._client: httpx.Client | None = None
+
+    max_bytes = MAX_BYTES
 
     @property
     def batch(self) -> int:
@@ -145,9 +122,9 @@ class Api:
             at = places.get(str(error.get("id", "")))
             status = error.get("status")
             if isinstance(status, int) and (status >= 500 or status in _RETRIED):
-                return Answer("later", str(error.get("message", ""))[:_TEXT], status=status)
+                return Answer("later", str(error.get("message", ""))[:TEXT], status=status)
             if at is not None:
-                parts[at] = f"HTTP {status}: {error.get('message') or error.get('error') or ''}"[:_TEXT]
+                parts[at] = f"HTTP {status}: {error.get('message') or error.get('error') or ''}"[:TEXT]
         return Answer("refused", status=207, parts=parts) if parts else answer
 
     def _homeless(self, answer: Answer) -> Answer:
@@ -161,10 +138,10 @@ class Api:
         self.requests += 1
         try:
             client = self._opened()
-            with _unseen():
+            with unseen():
                 response = client.request(method, f"{self._host}{path}", content=content)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-            return Answer("later", f"{type(error).__name__}: {error}"[:_TEXT]), {}
+            return Answer("later", f"{type(error).__name__}: {error}"[:TEXT]), {}
         return _answer_of(response), _object_of(response.content)
 
     def _opened(self) -> httpx.Client:
@@ -191,18 +168,6 @@ def need_httpx() -> None:
         raise SinkError("scores for Langfuse need httpx; install it with: pip install 'spanwise[langfuse]'")
 
 
-@contextmanager
-def _unseen() -> Generator[None]:
-    """Keep an instrumentation of the HTTP client from making spans of our own requests."""
-    yes = True
-    context = otel_context.set_value(_SUPPRESS, yes, otel_context.set_value("suppress_instrumentation", yes))
-    token = otel_context.attach(context)
-    try:
-        yield
-    finally:
-        otel_context.detach(token)
-
-
 def _event(body: bytes) -> bytes:
     """A score as an event of the ingestion API; sent twice it has the same id, and counts once."""
     timestamp = _object_of(body).get("timestamp") or "1970-01-01T00:00:00.000Z"
@@ -220,7 +185,7 @@ def _answer_of(response: httpx.Response) -> Answer:
     after_s = wait_of(response.headers)
     if status < 300:
         return Answer("taken", after_s=after_s, status=status)
-    reason = f"HTTP {status}: {' '.join(response.text[: 4 * _TEXT].split())}"[:_TEXT]
+    reason = f"HTTP {status}: {' '.join(response.text[: 4 * TEXT].split())}"[:TEXT]
     verdict: Verdict = "refused"
     if status in (401, 403):
         verdict = "denied"
@@ -239,30 +204,9 @@ def _counted(answer: Answer, payload: Mapping[str, object], sent: int) -> Answer
     if rejected == 0:
         return answer
     messages = [str(error.get("message", "")) for error in _objects(payload.get("errors"))]
-    reason = f"HTTP 207: {'; '.join(dict.fromkeys(messages))}"[:_TEXT]
+    reason = f"HTTP 207: {'; '.join(dict.fromkeys(messages))}"[:TEXT]
     everything = dict.fromkeys(range(sent), reason) if rejected == sent else None
     return Answer("refused", reason, answer.after_s, 207, everything)
-
-
-def wait_of(headers: Mapping[str, str]) -> float | None:
-    """How long the server asks to be left alone: Retry-After, or the rest of the minute where its limit is used up."""
-    asked = headers.get("retry-after")
-    wait_s: float | None = None
-    if asked is not None:
-        try:
-            wait_s = float(asked)
-        except ValueError:
-            try:
-                wait_s = email.utils.parsedate_to_datetime(asked).timestamp() - time.time()
-            except ValueError:
-                wait_s = None
-    elif headers.get("x-ratelimit-remaining") == "0":
-        try:
-            wait_s = float(headers.get("x-ratelimit-reset", "")) - time.time()
-        except ValueError:
-            wait_s = None
-    # The comparison is False for NaN too.
-    return min(wait_s, LONGEST_WAIT_S) if wait_s is not None and wait_s > 0 else None
 
 
 def _object_of(content: bytes) -> Mapping[str, object]:

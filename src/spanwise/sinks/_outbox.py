@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS parcels(
     seq INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
     rank INTEGER NOT NULL, UNIQUE(owner, key));
 CREATE INDEX IF NOT EXISTS parcels_rank ON parcels(rank, seq);
+CREATE INDEX IF NOT EXISTS parcels_owner ON parcels(owner, seq);
 CREATE TABLE IF NOT EXISTS given(
     seq INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, name TEXT NOT NULL, keys TEXT NOT NULL,
     UNIQUE(owner, name));
@@ -111,9 +112,24 @@ class Outbox:
             except sqlite3.Error:
                 self.counts.replaced = before
                 raise
+        self._took(taken, shed)
+
+    def _took(self, taken: int, shed: Mapping[int, int]) -> None:
         self.counts.taken += taken
         for rank, count in shed.items():
             self.counts.shed[rank] = self.counts.shed.get(rank, 0) + count
+
+    def add(self, parcels: Sequence[Parcel]) -> None:
+        """Take parcels that belong to no group, all or none."""
+        rows = [(self._owner, *parcel) for parcel in parcels]
+        with self._writing() as base:
+            replaced = base.executemany(
+                "DELETE FROM parcels WHERE owner = ? AND key = ?", [row[:2] for row in rows]
+            ).rowcount
+            base.executemany("INSERT INTO parcels(owner, key, body, rank) VALUES (?, ?, ?, ?)", rows)
+            shed = self._shed(base)
+        self.counts.replaced += replaced
+        self._took(len(parcels), shed)
 
     def mean(self, of: str, name: str, value: float) -> tuple[float, int]:
         """The mean of the numbers that were told of something, each name's last one, and how many they are."""
@@ -144,7 +160,7 @@ class Outbox:
     def done(self, parcels: Sequence[Held]) -> int:
         """Let go of parcels, unless another took their place meanwhile; how many went."""
         with self._writing() as base:
-            gone = sum(base.execute("DELETE FROM parcels WHERE seq = ?", (one.seq,)).rowcount for one in parcels)
+            gone = base.executemany("DELETE FROM parcels WHERE seq = ?", [(one.seq,) for one in parcels]).rowcount
         self.counts.done += gone
         return gone
 

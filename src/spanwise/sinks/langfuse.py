@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import logging
 import os
 import sqlite3
-import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,17 +15,24 @@ from spanwise.errors import SinkError
 from spanwise.model.ports import Content
 from spanwise.model.result import RunResult
 from spanwise.sinks._choice import Choice, checked
+from spanwise.sinks._courier import Courier, default_path, owner_of, shed_by_name
+from spanwise.sinks._delivery import Pace, Words
 from spanwise.sinks._langfuse_api import Api, need_httpx
-from spanwise.sinks._langfuse_delivery import Delivery, Pace
 from spanwise.sinks._langfuse_scores import ENVIRONMENT, Item, items_of, session_item
-from spanwise.sinks._outbox import Group, Outbox, Parcel
+from spanwise.sinks._outbox import Group, Parcel
 
 __all__ = ["LangfuseSink", "LangfuseStats", "Pace"]
 
-_log = logging.getLogger("spanwise")
 CLOUD = "https://cloud.langfuse.com"
-SPILL = 10_000
 _RANKS = ("status", "ok", "warn", "alert")
+_WORDS = Words(
+    there="Langfuse",
+    items="scores",
+    denied="Langfuse refused the keys ({}); scores are kept and tried again now and then:"
+    " check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, and that LANGFUSE_BASE_URL names their region",
+    lost="there is no score API of Langfuse ({}); scores are kept and tried again now and then:"
+    " check LANGFUSE_BASE_URL",
+)
 _sinks: weakref.WeakSet[LangfuseSink] = weakref.WeakSet()
 
 
@@ -102,19 +106,15 @@ class LangfuseSink:
         self._environment = environment
         self._session_scores = session_scores
         self._close_s = close_s
-        owner = hashlib.sha256(f"{host.rstrip('/')}\n{public_key}".encode()).hexdigest()[:16]
-        path = _default_path(owner) if outbox == "default" else None if outbox is None else Path(outbox).absolute()
-        self._outbox = Outbox(path, owner=owner, max_rows=max_rows, max_bytes=max_bytes)
-        self._spill = Outbox(None, owner=owner, max_rows=min(SPILL, max_rows), max_bytes=max_bytes // 4)
-        self._spilt = False
-        self._lost = 0
-        self._told = False
+        owner = owner_of(host.rstrip("/"), public_key)
+        path = Path(outbox).absolute() if outbox and outbox != "default" else None
+        if outbox == "default":
+            path = default_path("langfuse", owner, "scores for Langfuse")
         self._api = Api(host, public_key, secret_key, timeout_s=self.pace.timeout_s)
-        lock = None if path is None else path.with_name(f"{path.name}.{owner[:8]}.lock")
-        self._delivery = Delivery(self._api, (self._outbox, self._spill), pace=self.pace, lock=lock)
+        self._courier = Courier(
+            self._api, _WORDS, path=path, owner=owner, pace=self.pace, max_rows=max_rows, max_bytes=max_bytes
+        )
         _sinks.add(self)
-        if path is not None and path.exists():
-            self._delivery.wake()
 
     @classmethod
     def from_environment(
@@ -155,64 +155,48 @@ class LangfuseSink:
     @property
     def outbox(self) -> Path | None:
         """The file that scores wait in."""
-        return self._outbox.path
+        return self._courier.outbox.path
 
     def emit(self, results: Sequence[RunResult], /) -> None:
         """Put the chosen scores into the outbox; the network is not touched."""
         groups = [group for result in results for group in self._groups_of(result)]
         if groups:
-            self._keep(groups)
-            self._delivery.wake()
+            self._courier.put(groups)
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Deliver what waits now; True when nothing waits any more.
 
         False comes when the time is over, or at once where the next try is later than that.
         """
-        return self._delivery.flush(timeout_s, self._waiting)
+        return self._courier.flush(timeout_s)
 
     def close(self) -> None:
         """Deliver what is possible in `close_s` seconds. The rest stays in the outbox for the next process."""
-        deadline = time.monotonic() + self._close_s
-        emptied = self.flush(self._close_s)
-        ended = self._delivery.stop(max(0.0, deadline - time.monotonic()) if not emptied else 1.0)
-        left = self._waiting()
-        if left and self._outbox.path is None:
-            _log.warning("%d scores for Langfuse are lost: there is no outbox on disk", left)
-        elif left:
-            _log.info("%d scores for Langfuse wait in %s for the next start", left, self._outbox.path)
+        self._courier.close(self._close_s)
         _sinks.discard(self)
-        if ended:
-            self._outbox.close()
-            self._spill.close()
 
     def stats(self) -> LangfuseStats:
         """What became of the scores up to now."""
-        disk, spill, sent = self._outbox.counts, self._spill.counts, self._delivery.counts
-        dropped = dict(sent.dropped)
-        for rank, name in enumerate(_RANKS):
-            count = disk.shed.get(rank, 0) + spill.shed.get(rank, 0)
-            if count:
-                dropped[f"shed_{name}"] = count
-        if self._lost:
-            dropped["outbox"] = self._lost
+        found = self._courier.stats()
         return LangfuseStats(
-            taken=disk.taken + spill.taken + self._lost,
-            replaced=disk.replaced + spill.replaced,
-            delivered=disk.done + spill.done,
-            waiting=self._waiting(),
-            dropped=dropped,
-            retries=sent.retries,
-            requests=self._api.requests,
-            last_failure=sent.last_failure,
+            taken=found.taken,
+            replaced=found.replaced,
+            delivered=found.delivered,
+            waiting=found.waiting,
+            dropped={**found.dropped, **shed_by_name(found.shed, _RANKS)},
+            retries=found.retries,
+            requests=found.requests,
+            last_failure=found.last_failure,
         )
+
+    @property
+    def held(self) -> int:
+        """How many scores are in memory only, since the outbox could not be written."""
+        return self._courier.held()
 
     def after_fork(self) -> None:
         """Start anew in a child process: its own connections, its own thread when there is something to send."""
-        self._outbox.after_fork()
-        self._spill.after_fork()
-        self._delivery.after_fork()
-        self._lost = 0
+        self._courier.after_fork()
 
     def _groups_of(self, result: RunResult) -> list[Group]:
         items = items_of(result, self._choice, environment=self._environment)
@@ -221,47 +205,12 @@ class LangfuseSink:
         overall = next((one.value for one in result.scores if one.name == "overall"), None)
         if session and overall is not None:
             try:
-                mean, runs = self._outbox.mean(session, found[0].name, overall)
+                mean, runs = self._courier.outbox.mean(session, found[0].name, overall)
             except sqlite3.Error:
                 return found  # the session's score is brought up to date by its next run
             item = session_item(result, session, mean, runs, environment=self._environment)
             found.append(Group(f"session/{session}", [_parcel(item)]))
         return found
-
-    def _keep(self, groups: Sequence[Group]) -> None:
-        """Into the outbox; where that cannot be written, into a reserve in memory until it can."""
-        try:
-            if self._spilt:
-                self._spill.hand_over(self._outbox)
-                self._spilt = False
-            self._outbox.put(groups)
-            return
-        except sqlite3.Error as error:
-            self._tell(error)
-        try:
-            self._spill.put(groups)
-            self._spilt = True
-        except sqlite3.Error:
-            self._lost += sum(len(group.parcels) for group in groups)
-
-    def _waiting(self) -> int:
-        count = 0
-        for outbox in (self._outbox, self._spill):
-            try:
-                count += outbox.waiting()
-            except sqlite3.Error:
-                continue
-        return count
-
-    def _tell(self, error: Exception) -> None:
-        if not self._told:
-            self._told = True
-            _log.warning(
-                "the outbox of scores for Langfuse, %s, cannot be written (%s); up to %d scores wait in memory",
-                self._outbox.path,
-                error,
-                SPILL,
-            )
 
 
 def _parcel(item: Item) -> Parcel:
@@ -278,17 +227,6 @@ def _check(public_key: str, secret_key: str, host: str, environment: str | None)
             f"read {environment!r}, expected an environment of Langfuse: up to 40 of a-z, 0-9, - and _,"
             " which do not begin with 'langfuse'"
         )
-
-
-def _default_path(owner: str) -> Path | None:
-    """The outbox among the user's own state; None where the user has no home."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    try:
-        folder = Path(state) if state and Path(state).is_absolute() else Path.home() / ".local" / "state"
-    except RuntimeError:
-        _log.warning("this user has no home folder: scores for Langfuse wait in memory; name a file with `outbox`")
-        return None
-    return folder / "spanwise" / f"langfuse-{owner}.db"
 
 
 def _after_fork() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, cast
+from typing import Protocol, cast
 
 from opentelemetry import trace
 from opentelemetry._logs import LoggerProvider, LogRecord, SeverityNumber, get_logger_provider
@@ -13,33 +12,11 @@ from opentelemetry.context import Context
 from opentelemetry.sdk import _logs as sdk_logs
 
 from spanwise.model.result import RunResult
-from spanwise.model.score import Score
-from spanwise.sinks._otel import (
-    EVENT,
-    SCOPE,
-    Attributes,
-    Value,
-    context_of,
-    event_attributes,
-    ids_of,
-    inside,
-    is_set,
-    target_of,
-    tell_missing,
-)
+from spanwise.sinks._otel import EVENT, SCOPE, Value, inside, is_set, tell_missing
+from spanwise.sinks._score_events import Id, ScoreEvent, events_of
 
-Id: TypeAlias = Literal["session", "user", "request"]
+__all__ = ["Id", "OtelEventsSink"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Event:
-    """A log event, whatever the SDK's version takes."""
-
-    at_ns: int | None
-    context: Context
-    severity: SeverityNumber
-    body: str
-    attributes: Attributes
 
 
 class _NewLogger(Protocol):
@@ -61,14 +38,14 @@ class _OldLogger(Protocol):
     def emit(self, record: object, /) -> None: ...
 
 
-def _emitter(provider: LoggerProvider) -> Callable[[_Event], None]:
+def _emitter(provider: LoggerProvider) -> Callable[[ScoreEvent], None]:
     """How events are emitted: by name where the API has it, else as a record of the SDK's own."""
     logger = provider.get_logger(SCOPE)
     if _takes_names(logger.emit):
         new = cast("_NewLogger", logger)
         return lambda event: new.emit(
             timestamp=event.at_ns,
-            context=event.context,
+            context=inside(event.subject),
             severity_number=event.severity,
             body=event.body,
             attributes=event.attributes,
@@ -79,12 +56,12 @@ def _emitter(provider: LoggerProvider) -> Callable[[_Event], None]:
     takes = inspect.signature(made).parameters
     named = "event_name" in takes
 
-    def emit(event: _Event) -> None:
-        span = trace.get_current_span(event.context).get_span_context()
+    def emit(event: ScoreEvent) -> None:
+        span = event.subject or trace.INVALID_SPAN_CONTEXT
         attributes = event.attributes if named else {**event.attributes, "event.name": EVENT}
         more: dict[str, object] = {"event_name": EVENT} if named else {}
         if "context" in takes:
-            more["context"] = event.context
+            more["context"] = inside(event.subject)
         else:
             more.update(trace_id=span.trace_id, span_id=span.span_id, trace_flags=span.trace_flags)
         old.emit(
@@ -121,7 +98,7 @@ class OtelEventsSink:
     def __init__(self, provider: LoggerProvider | None = None, *, ids: Sequence[Id] = ()) -> None:
         self._provider = provider
         self._ids = tuple(ids)
-        self._emitter: tuple[LoggerProvider, Callable[[_Event], None]] | None = None
+        self._emitter: tuple[LoggerProvider, Callable[[ScoreEvent], None]] | None = None
         self.sent = 0
         """Events that the logger provider took."""
         self.unsent = 0
@@ -146,18 +123,9 @@ class OtelEventsSink:
         if failure is not None:
             raise failure
 
-    def _run(self, result: RunResult, emit: Callable[[_Event], None]) -> None:
-        context, target, ids = inside(context_of(result.run)), target_of(result.run), ids_of(result.run, self._ids)
-        for score in result.scores:
-            emit(
-                _Event(
-                    at_ns=result.run.end_ns or None,
-                    context=context,
-                    severity=SeverityNumber.WARN if _stands_out(score) else SeverityNumber.INFO,
-                    body=_body(score),
-                    attributes={**ids, **event_attributes(result, score, target)},
-                )
-            )
+    def _run(self, result: RunResult, emit: Callable[[ScoreEvent], None]) -> None:
+        for event in events_of(result, self._ids):
+            emit(event)
             self.sent += 1
 
     @property
@@ -167,11 +135,3 @@ class OtelEventsSink:
 
     def close(self) -> None:
         """The logger provider is the app's, who shuts it down."""
-
-
-def _stands_out(score: Score) -> bool:
-    return score.status == "error" or score.label == "alert"
-
-
-def _body(score: Score) -> str:
-    return f"evaluation: {score.name} {score.status if score.value is None else f'{score.value:g}'}"

@@ -1,6 +1,6 @@
-"""Getting scores out of the outbox and to Langfuse, on a thread of its own.
+"""Getting what waits out of an outbox and to its server, on a thread of its own.
 
-One thread delivers, the oldest scores first. What is refused is parted in halves until the culprit stands alone; it is
+One thread delivers, the oldest first. What is refused is parted in halves until the culprit stands alone; it is
 dropped and counted, the others arrive. While the server fails, the portions become smaller and the pauses longer; what
 fails alone goes behind the others, and is given up once the server broke on it `TRIES` times while others arrived.
 Refused keys and a wrong host cost nothing: everything is kept, and tried again now and then.
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import random
 import sqlite3
 import threading
@@ -21,9 +20,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from spanwise.sinks._langfuse_api import MAX_BYTES, Answer, Api
+from spanwise.sinks._answer import Answer
 from spanwise.sinks._outbox import Held, Outbox
+from spanwise.sinks._turn import Turn
 
 _log = logging.getLogger("spanwise")
 TRIES = 10
@@ -33,15 +34,56 @@ _FORMS = 4
 _REMEMBERED = 10_000
 
 
+class Remote(Protocol):
+    """A server that takes parcels. Its methods do not raise, and are called on one thread."""
+
+    requests: int
+
+    @property
+    def batch(self) -> int:
+        """How many parcels one request may hold."""
+        ...
+
+    @property
+    def max_bytes(self) -> int:
+        """About how many bytes of them."""
+        ...
+
+    def post(self, bodies: Sequence[bytes], /) -> Answer: ...
+    def delete(self, key: str, /) -> Answer: ...
+    def close(self) -> None: ...
+    def forget(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What log lines call all this.
+
+    Args:
+        there: The server, such as Langfuse.
+        items: What is sent, such as scores.
+        denied: What to do where it refuses the keys; `{}` stands for its words.
+        lost: What to do where it is not what was meant.
+    """
+
+    there: str
+    items: str
+    denied: str
+    lost: str
+
+    def __str__(self) -> str:
+        return f"{self.items} for {self.there}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
     """How delivery takes its time, in seconds.
 
     Args:
-        linger_s: How long scores are gathered before a request that is not full.
+        linger_s: How long parcels are gathered before a request that is not full.
         first_retry_s: The pause after a first failure; each further one doubles it.
         longest_retry_s: The longest pause, unless the server asks for a longer one.
-        denied_retry_s: The pause after keys were refused, or where there is no Langfuse.
+        denied_retry_s: The pause after keys were refused, or where the server is another one.
         timeout_s: How long a request may take to connect, and to answer.
     """
 
@@ -54,7 +96,7 @@ class Pace:
 
 @dataclass(slots=True, kw_only=True)
 class DeliveryCounts:
-    """What delivery did. Each refused score is in `dropped`, by the server's reason."""
+    """What delivery did. Each refused parcel is in `dropped`, by the server's reason."""
 
     retries: int = 0
     dropped: dict[str, int] = field(default_factory=dict[str, int])
@@ -64,11 +106,12 @@ class DeliveryCounts:
 class Delivery:
     """The thread that delivers what is in the outboxes; it starts when there is something, and after a fork again."""
 
-    def __init__(self, api: Api, outboxes: Sequence[Outbox], *, pace: Pace, lock: Path | None) -> None:
+    def __init__(self, api: Remote, outboxes: Sequence[Outbox], *, pace: Pace, lock: Path | None, words: Words) -> None:
         self.counts = DeliveryCounts()
         self._api = api
         self._outboxes = outboxes
         self._pace = pace
+        self._words = words
         self._turn = Turn(lock)
         self._state = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -90,7 +133,9 @@ class Delivery:
                 return
             self._woken = True
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="spanwise-langfuse", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name=f"spanwise-{self._words.there.lower()}", daemon=True
+                )
                 with suppress(RuntimeError):  # at the interpreter's end no thread can start; the next process goes on
                     self._thread.start()
             self._state.notify_all()
@@ -139,10 +184,13 @@ class Delivery:
                 try:
                     pause = self._work()
                 except sqlite3.Error as error:
-                    self._tell("outbox", f"the outbox of scores for Langfuse cannot be used just now ({error})")
+                    self._tell(
+                        "outbox",
+                        f"the outbox of {self._words} cannot be used just now ({error})",
+                    )
                     pause = self._pace.first_retry_s
                 except Exception:  # noqa: BLE001  (the last guard of this thread: without it, nothing is delivered)
-                    self._tell("broken", "delivery to Langfuse failed unexpectedly; it goes on", error=True)
+                    self._tell("broken", f"delivery to {self._words.there} failed unexpectedly; it goes on", error=True)
                     pause = self._pace.longest_retry_s
                 self._rest(pause)
         finally:
@@ -169,9 +217,12 @@ class Delivery:
     def _portion(self) -> tuple[Outbox | None, Sequence[Held]]:
         for outbox in self._outboxes:
             try:
-                found = outbox.first(max(1, min(self._api.batch, self._size)), MAX_BYTES)
+                found = outbox.first(max(1, min(self._api.batch, self._size)), self._api.max_bytes)
             except sqlite3.Error as error:
-                self._tell("outbox", f"the outbox of scores for Langfuse cannot be read just now ({error})")
+                self._tell(
+                    "outbox",
+                    f"the outbox of {self._words} cannot be read just now ({error})",
+                )
                 continue
             if found:
                 return outbox, found
@@ -204,6 +255,8 @@ class Delivery:
                 work += [part[at : at + size] for at in range(0, len(part), size)][::-1]
             elif answer.verdict == "taken":
                 self._taken(outbox, part)
+                if answer.reason:
+                    self._rejected(outbox, answer)
             elif answer.verdict in ("refused", "too_large"):
                 self._refused(outbox, part, answer, work)
             else:
@@ -222,13 +275,21 @@ class Delivery:
         self._arrived += len(part)
         if self._outage:
             self._outage = False
-            _log.info("Langfuse takes scores again")
+            _log.info("%s takes %s again", self._words.there, self._words.items)
         self._failures = 0
         self._size = min(max(self._size, 1) * 2, 1_000)
         for one in part:
             self._tries.pop(one.key, None)
         with self._state:
             self._state.notify_all()
+
+    def _rejected(self, outbox: Outbox, answer: Answer) -> None:
+        """Count what was taken and thrown away; the server counts in its own units where it says 0."""
+        outbox.counts.done -= answer.rejected
+        if answer.rejected:
+            self._count(answer.reason, answer.rejected)
+        else:
+            self._tell("part", f"{self._words.there} threw some away: {answer.reason}", again_s=_QUIET_S)
 
     def _refused(self, outbox: Outbox, part: list[Held], answer: Answer, work: list[list[Held]]) -> None:
         """Drop what the server says is bad; where it does not say which, look for it in halves."""
@@ -247,9 +308,14 @@ class Delivery:
             return  # a newer one took its place, and may be better
         outbox.counts.done -= 1
         self._tries.pop(one.key, None)
+        self._count(reason, 1)
+
+    def _count(self, reason: str, count: int) -> None:
+        """Count what was refused, by the server's reason."""
         known = reason if reason in self.counts.dropped or len(self.counts.dropped) < 50 else "others"
-        self.counts.dropped[known] = self.counts.dropped.get(known, 0) + 1
-        self._tell(f"drop {known}", f"Langfuse refused a score, which is dropped and counted: {reason}")
+        self.counts.dropped[known] = self.counts.dropped.get(known, 0) + count
+        number = f"a {self._words.items[:-1]}, which is" if count == 1 else f"{count} {self._words.items}, which are"
+        self._tell(f"drop {known}", f"{self._words.there} refused {number} dropped and counted: {reason}")
 
     def _failed(self, outbox: Outbox, part: list[Held], answer: Answer) -> float:
         """Keep everything for later."""
@@ -257,10 +323,12 @@ class Delivery:
         self.counts.last_failure = answer.reason
         self._failures += 1
         if answer.verdict in ("denied", "lost"):
-            self._tell(answer.verdict, _HELP[answer.verdict].format(answer.reason))
+            help_text = self._words.denied if answer.verdict == "denied" else self._words.lost
+            self._tell(answer.verdict, help_text.format(answer.reason))
             return self._pause(max(answer.after_s or 0.0, self._pace.denied_retry_s), jitter=True)
         if answer.status != 429:  # a plan's limit slows down and is no failure
-            text = f"Langfuse takes no scores just now ({answer.reason}); they are kept and sent later"
+            words = self._words
+            text = f"{words.there} takes no {words.items} just now ({answer.reason}); they are kept and sent later"
             self._outage = self._tell("later", text, again_s=_QUIET_S) or self._outage
         if answer.after_s is None and answer.status != 429:
             self._size = max(1, min(self._size, self._api.batch) // 2)
@@ -300,14 +368,6 @@ class Delivery:
         return True
 
 
-_HELP = {
-    "denied": "Langfuse refused the keys ({}); scores are kept and tried again now and then:"
-    " check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, and that LANGFUSE_BASE_URL names their region",
-    "lost": "there is no score API of Langfuse ({}); scores are kept and tried again now and then:"
-    " check LANGFUSE_BASE_URL",
-}
-
-
 def _parts(portion: Sequence[Held]) -> list[Sequence[Held]]:
     """The portion as requests: deletions alone, in their order among the scores."""
     found: list[list[Held]] = []
@@ -317,46 +377,3 @@ def _parts(portion: Sequence[Held]) -> list[Sequence[Held]]:
         else:
             found.append([one])
     return list[Sequence[Held]](found)
-
-
-class Turn:
-    """Which of the processes that share an outbox delivers: the one that holds the lock on a file."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.shared = path is not None
-        self._path = path
-        self._file: int | None = None
-
-    def take(self) -> bool:
-        """True while it is this process's turn."""
-        if self._path is None or self._file is not None:
-            return True
-        try:
-            import fcntl
-        except ModuleNotFoundError:
-            return True  # two that deliver do no harm: what is sent twice is stored once
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError:
-            return True
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-            return False
-        except OSError:
-            os.close(file)
-            return True
-        self._file = file
-        return True
-
-    def leave(self) -> None:
-        """Let others take it."""
-        file, self._file = self._file, None
-        if file is not None:
-            os.close(file)
-
-    def after_fork(self) -> None:
-        """Let go of the parent's hold on the file, in the child."""
-        self.leave()
