@@ -80,3 +80,12 @@ def test_a_bar_ends_before_the_result(terminal: Callable[[], Terminal]) -> None:
         waiting.done()
         waiting.tell(1, 2, "x")
     assert "" == stream.getvalue()
+
+
+def test_work_may_be_counted_in_pieces(terminal: Callable[[], Terminal]) -> None:
+    """Where it is no bytes that are read, the bar counts."""
+    stream = terminal()
+    with Waiting(bytes_=False, clock=ticks(0.0, 1.0)) as waiting:
+        waiting.tell(50, 100, "runs.db")
+    assert "50/100" in stream.getvalue()
+    assert "bytes" not in stream.getvalue()

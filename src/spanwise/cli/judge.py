@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from spanwise.cli.guard import FINE, GATE_FAILED, INTERNAL, UNUSABLE, complain
-from spanwise.cli.options import AsTable, Paths, TableFormat
+from spanwise.cli.options import AsTable, Config, Paths, TableFormat
 from spanwise.cli.output import Output
 from spanwise.cli.progress import Waiting
 from spanwise.config import load
@@ -59,15 +59,7 @@ def audit(
     least_labels: Annotated[
         int, typer.Option("--least-labels", min=1, help="How many labelled runs it takes to trust a judge.")
     ] = 20,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="Settings; the nearest spanwise.toml or pyproject.toml otherwise.",
-            show_default=False,
-        ),
-    ] = None,
+    config: Config = None,
     format_: AsTable = TableFormat.TABLE,
 ) -> int:
     """Say how far a judge can be trusted: TRUSTWORTHY, NEEDS CALIBRATION or UNRELIABLE.

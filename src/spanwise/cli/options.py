@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -37,3 +38,12 @@ Width: TypeAlias = Annotated[
     ),
 ]
 AsTable: TypeAlias = Annotated[TableFormat, typer.Option("--format", help="A table for people, or JSON.")]
+Config: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Settings; the nearest spanwise.toml or pyproject.toml otherwise.",
+        show_default=False,
+    ),
+]

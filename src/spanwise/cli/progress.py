@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from spanwise.cli.guard import complain
@@ -20,7 +20,10 @@ PATIENCE_S = 0.5
 class Waiting:
     """Shows a bar once the work has taken half a second; where standard error is no terminal, never."""
 
-    def __init__(self, *, wanted: bool = True, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, *, wanted: bool = True, bytes_: bool = True, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._bytes = bytes_
         self._wanted = wanted and sys.stderr.isatty()
         self._clock = clock
         self._begun = clock()
@@ -42,11 +45,11 @@ class Waiting:
             self._bar = None
 
     def tell(self, done: int, total: int, name: str) -> None:
-        """So many bytes of all (0: not known) are read, and this input is being read."""
+        """So many bytes (or pieces) of all (0: not known) are read, and this input is being read."""
         if not self._wanted or (self._bar is None and self._clock() - self._begun < PATIENCE_S):
             return
         if self._bar is None:
-            self._bar = _bar()
+            self._bar = _bar(bytes_=self._bytes)
             self._bar.start()
             self._bar.add_task("", total=None)
         task = self._bar.tasks[0].id
@@ -60,8 +63,9 @@ class Waiting:
             self._bar.console.print(Text(visible(text)), soft_wrap=True)
 
 
-def _bar() -> Progress:
+def _bar(*, bytes_: bool) -> Progress:
     to = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    count = DownloadColumn() if bytes_ else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), count, TimeRemainingColumn())
     # Redirecting would send the result to standard error while the bar is there.
     return Progress(*columns, console=to, transient=True, redirect_stdout=False, redirect_stderr=False)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from spanwise.cli.guard import FINE, INTERNAL, UNUSABLE, complain
-from spanwise.cli.options import AsTable, NoContent, Paths, TableFormat
+from spanwise.cli.options import AsTable, Config, NoContent, Paths, TableFormat
 from spanwise.cli.output import Output
 from spanwise.cli.progress import Waiting
 from spanwise.config import Settings, load
@@ -94,15 +94,7 @@ def score(
         typer.Option("--write-back", help="Send the scores to Langfuse, to the traces that they are about."),
     ] = False,
     no_content: NoContent = False,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="Settings; the nearest spanwise.toml or pyproject.toml otherwise.",
-            show_default=False,
-        ),
-    ] = None,
+    config: Config = None,
     output: Annotated[
         Path | None,
         typer.Option(

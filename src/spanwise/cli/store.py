@@ -17,7 +17,7 @@ from spanwise.report.encode import to_line
 from spanwise.report.kept import show_kept, show_listed, to_kept, to_listed
 from spanwise.report.terminal import rows, visible
 from spanwise.store.failures import UnusableStoreError
-from spanwise.store.location import locate
+from spanwise.store.location import Location, locate
 
 if TYPE_CHECKING:
     from spanwise.store.store import Store
@@ -174,8 +174,13 @@ def prune(
     return with_store(store, work)
 
 
-def with_store(where: str | None, work: Callable[[Store], int]) -> int:
-    """What the work gives; 2 for a store that cannot be used, 3 where something around it failed."""
+def with_store(
+    where: str | None, work: Callable[[Store], int], opening: Callable[[Location], Store] | None = None
+) -> int:
+    """What the work gives; 2 for a store that cannot be used, 3 where something around it failed.
+
+    The store has to be there, unless `opening` makes it.
+    """
     try:
         from spanwise.store import Store
 
@@ -183,7 +188,7 @@ def with_store(where: str | None, work: Callable[[Store], int]) -> int:
     except SinkError as error:
         raise SpecError(str(error)) from None
     try:
-        with Store.open(location, must_exist=True) as kept:
+        with opening(location) if opening else Store.open(location, must_exist=True) as kept:
             return work(kept)
     except SinkError as error:
         complain(f"error: {error}")

@@ -168,6 +168,11 @@ class Judge:
             self.name, decided, self.scope.scale, version=VERSION, config_hash=self._hash(self.panel or Panel())
         )
 
+    @property
+    def signature(self) -> tuple[str, str]:
+        """The version, and the hash of what is asked, that its verdicts carry; nobody is asked for it."""
+        return VERSION, self._hash(self.panel or Panel())
+
     def _hash(self, panel: Panel) -> str:
         """The same for the same question to the same models with the same way of counting."""
         asked = (VERSION, frame(self.scope), panel.named(), panel.agree, panel.tie, panel.abstain, self.merging)

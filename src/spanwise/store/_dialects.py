@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, cast
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, func, select
+from sqlalchemy import BigInteger, Connection, Engine, Table, create_engine, event, func, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
@@ -32,6 +33,9 @@ Kind: TypeAlias = Literal["busy", "unusable", "failed"]
 """What an error means: try again, this store cannot be used as it is, or something around it failed."""
 
 _MIGRATION_LOCK = 0x5350_414E_5749_5345
+_WRITING_LOCK = 0x5350_414E_5749_5346
+_TRACE_LOCKS = 500
+"""The server has room for at least 64 locks for each of its connections, which all transactions share."""
 _WAL_LIMIT = 64_000_000
 
 
@@ -44,6 +48,7 @@ class Dialect(Protocol):
     def identity(self, where: Location, /) -> object: ...
     def insert(self, table: Table, /) -> Insert: ...
     def lock_schema(self, connection: Connection, /) -> None: ...
+    def lock_traces(self, connection: Connection, trace_ids: Collection[str], /) -> None: ...
     def used_bytes(self, connection: Connection, /) -> int: ...
     def give_back(self, connection: Connection, /, *, pages: int, spare: float) -> int: ...
     def explain(self, error: BaseException, /) -> tuple[Kind, str]: ...
@@ -102,6 +107,9 @@ class _Sqlite:
 
     def lock_schema(self, connection: Connection, /) -> None:
         """Nothing more: a transaction that is going to write has the file for itself."""
+
+    def lock_traces(self, connection: Connection, trace_ids: Collection[str], /) -> None:
+        """Nothing more, either."""
 
     def used_bytes(self, connection: Connection, /) -> int:
         """The pages that hold something; what was deleted is free for use again."""
@@ -241,6 +249,21 @@ class _Postgres:
         """Let one transaction at a time change the tables."""
         connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
 
+    def lock_traces(self, connection: Connection, trace_ids: Collection[str], /) -> None:
+        """Let one transaction at a time write to a trace.
+
+        Of two revisions that are written at the same time neither sees the other's rows otherwise. Every transaction
+        takes its locks in the same order and before all else, so none waits for one that waits for it. Many locks
+        would fill the server's table of them: then one stands for all.
+        """
+        many = len(trace_ids) > _TRACE_LOCKS
+        alone = func.pg_advisory_xact_lock if many else func.pg_advisory_xact_lock_shared
+        connection.execute(select(alone(_WRITING_LOCK)))
+        if trace_ids and not many:
+            keys = sorted({_lock_of(trace_id) for trace_id in trace_ids})
+            listed = func.unnest(literal(keys, postgresql.ARRAY(BigInteger))).column_valued("key")
+            connection.execute(select(func.pg_advisory_xact_lock(listed)))
+
     def used_bytes(self, connection: Connection, /) -> int:
         """What was written for the runs; the server's own accounts lag behind what was deleted."""
         return int(connection.execute(select(func.coalesce(func.sum(runs.c.size_bytes), 0))).scalar_one())
@@ -257,6 +280,11 @@ class _Postgres:
             return "unusable", "has lost its tables; they are made when it is opened"
         passing = state in self._PASSING or (isinstance(error, DBAPIError) and error.connection_invalidated)
         return ("busy" if passing else "failed"), _words(error)
+
+
+def _lock_of(trace_id: str) -> int:
+    """A number of 64 bits for a trace; two that share one wait for each other, and no more."""
+    return int.from_bytes(hashlib.sha256(trace_id.encode()).digest()[:8], "big", signed=True)
 
 
 def _original(error: BaseException) -> BaseException:

@@ -47,6 +47,7 @@ def prune_part(
     gone = _past(connection, limits, over=0 if limits.max_bytes is None else used - limits.max_bytes, now_ns=now_ns)
     count = 0
     if gone:
+        dialect.lock_traces(connection, gone)
         connection.execute(delete(trace_evaluation_results).where(trace_evaluation_results.c.trace_id.in_(gone)))
         count = connection.execute(delete(runs).where(runs.c.trace_id.in_(gone))).rowcount
         connection.execute(delete(execution_traces).where(execution_traces.c.trace_id.in_(gone)))

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, exists, select
+from sqlalchemy import ColumnElement, Connection, Row, exists, func, select
 
 from spanwise.model.score import Evidence, Score
-from spanwise.store._json import key, whole
-from spanwise.store.kept import KeptRun
+from spanwise.store._json import at, key, whole
+from spanwise.store.kept import KeptRun, KeptTrace
 from spanwise.store.schema import execution_traces, findings, runs, scores
 
 _PART = 200
@@ -106,6 +106,39 @@ def read_run(connection: Connection, trace_id: str, run_id: str) -> KeptRun | No
         answer=cast("str | None", answer),
         contract=contract,
     )
+
+
+def count_traces(connection: Connection, since_ns: int | None) -> int:
+    """How many traces there are, or began since then."""
+    return int(
+        connection.execute(select(func.count()).select_from(execution_traces).where(*_since(since_ns))).scalar_one()
+    )
+
+
+def read_page(connection: Connection, *, after: str, since_ns: int | None, limit: int) -> list[KeptTrace]:
+    """The next traces by their ids, with their runs."""
+    wanted = (execution_traces.c.trace_id > after, *_since(since_ns))
+    found = select(execution_traces.c.trace_id).where(*wanted).order_by(execution_traces.c.trace_id).limit(limit)
+    return read_traces(connection, [str(trace_id) for (trace_id,) in connection.execute(found)])
+
+
+def read_traces(connection: Connection, trace_ids: Sequence[str]) -> list[KeptTrace]:
+    """These traces with their runs and scores, in this order."""
+    joined = runs.outerjoin(execution_traces, execution_traces.c.trace_id == runs.c.trace_id)
+    rows = connection.execute(
+        select(*_LISTED, *_WHO).select_from(joined).where(runs.c.trace_id.in_(trace_ids)).order_by(runs.c.started_ns)
+    ).all()
+    listed = [_kept(row) for row in rows]
+    told = _scores_of(connection, [(run.trace_id, run.run_id) for run in listed])
+    by_trace: dict[str, list[KeptRun]] = {}
+    for run in listed:
+        scored = replace(run, scores=tuple(told.get((run.trace_id, run.run_id), ())))
+        by_trace.setdefault(run.trace_id, []).append(scored)
+    return [KeptTrace(trace_id=one, runs=tuple(by_trace.get(one, ()))) for one in trace_ids]
+
+
+def _since(since_ns: int | None) -> list[ColumnElement[bool]]:
+    return [] if since_ns is None else [execution_traces.c.started_at >= at(since_ns)]
 
 
 def _kept(row: Row[Any]) -> KeptRun:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, cast
 
 from msgspec import structs
 
-from spanwise.model.raw import RawEvent
+from spanwise.model.raw import RawEvent, hex_id
 from spanwise.model.result import RunResult
 from spanwise.model.score import Evidence, Score, score_id
 from spanwise.model.span import Span
@@ -250,9 +250,10 @@ def _spans(trace: Trace, shape: Shape, *, content: bool) -> Encoded:
 
 def _span(trace: Trace, span: Span, shape: Shape, *, content: bool) -> Row:
     raw = span.raw
+    # A parent that is not here is named all the same: it may still come.
     row: Row = {
         "span_id": span.span_id,
-        "parent_id": trace.spans[span.parent].span_id if span.parent >= 0 else None,
+        "parent_id": trace.spans[span.parent].span_id if span.parent >= 0 else hex_id(raw.parent_id) or None,
         "name": raw.name,
         "kind": span.kind,
         "start_ns": raw.start_ns,
@@ -260,6 +261,8 @@ def _span(trace: Trace, span: Span, shape: Shape, *, content: bool) -> Row:
         "status": trace.facts.status(span),
         "scope": raw.scope.name,
     }
+    if raw.parent_remote:
+        row["parent_remote"] = True
     if content:
         row["status_message"] = shape.value(raw.status_message)
         row["attributes"] = shape.value(dict(raw.attributes))

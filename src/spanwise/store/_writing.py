@@ -1,12 +1,12 @@
 """Writing results: each later revision takes the place of earlier ones, whichever comes first.
 
 How it works
-    The runs are written first, each only over an equal or an earlier revision of itself. That also locks them until
-    the transaction ends, so what is then read of them stays true: a result is *current* if its revision is the one
-    that the store now has. Only current results go on to the other tables. A later revision of a trace may have other
-    runs than an earlier one, for a parent span that comes late makes what was a run a part of another: a run of an
-    earlier revision that the latest one does not list is deleted, be it old or just written. Scores of an earlier
-    revision go as well; a result of the same revision adds its scores to those that are there.
+    One transaction at a time writes to a trace. The runs are written first, each only over an equal or an earlier
+    revision of itself; what is then read of the trace stays true until the transaction ends: a result is *current* if
+    its revision is the one that the store now has. Only current results go on to the other tables. A later revision of
+    a trace may have other runs than an earlier one, for a parent span that comes late makes what was a run a part of
+    another: a run of an earlier revision that the latest one does not list is deleted, be it old or just written.
+    Scores of an earlier revision go as well; a result of the same revision adds its scores to those that are there.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def write(connection: Connection, results: Sequence[RunResult], dialect: Dialect
     """Write results, in slices; what cannot be told as rows is left out and counted."""
     broken = Broken()
     found = _latest(results)
+    dialect.lock_traces(connection, {key(result.run.trace.trace_id) for result in found})
     for begin in range(0, len(found), SLICE):
         _write_slice(connection, found[begin : begin + SLICE], dialect, shape, broken)
     return broken

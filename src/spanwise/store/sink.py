@@ -116,6 +116,11 @@ class StoreSink:
         """What became of the results so far."""
         return StoreStats(kept=self._kept, waiting=len(self._spool), dropped=dict(self._spool.dropped))
 
+    @property
+    def held(self) -> int:
+        """How many results are held in memory, and are nowhere else."""
+        return len(self._spool)
+
     def emit(self, results: Sequence[RunResult], /) -> None:
         """Keep the results, all of them in one transaction; or hold them until the store can be written again.
 

@@ -13,13 +13,14 @@ from spanwise.errors import ModelError, SinkError
 from spanwise.model.result import RunResult
 from spanwise.model.trace import Trace
 from spanwise.store._database import Database
+from spanwise.store._json import key
 from spanwise.store._pruning import PART, Pruned, Retention, prune_part
-from spanwise.store._reading import Question, read_run, read_runs
+from spanwise.store._reading import Question, count_traces, read_page, read_run, read_runs, read_traces
 from spanwise.store._rows import Content, Document, Shape
-from spanwise.store._traces import read_trace
+from spanwise.store._traces import read_spans, read_trace
 from spanwise.store._writing import write
 from spanwise.store.failures import RefusedResultsError, UnusableStoreError
-from spanwise.store.kept import KeptRun
+from spanwise.store.kept import KeptRun, KeptSpans, KeptTrace
 from spanwise.store.location import Location, locate
 from spanwise.store.migrations import bring_up_to_date
 
@@ -157,6 +158,24 @@ class Store:
             SinkError: Its spans were stored without content.
         """
         return self._database.read(lambda connection: read_trace(connection, trace_id))
+
+    def spans(self, trace_id: str, /) -> KeptSpans | None:
+        """The spans of a trace as they were kept; None where the store does not have it."""
+        return self._database.read(lambda connection: read_spans(connection, trace_id))
+
+    def traces(self, trace_ids: Sequence[str], /) -> list[KeptTrace]:
+        """These traces with their runs and scores, in this order; one that the store does not have has no runs."""
+        return self._database.read(lambda connection: read_traces(connection, [key(one) for one in trace_ids]))
+
+    def page(self, *, after: str = "", since_ns: int | None = None, limit: int = 50) -> list[KeptTrace]:
+        """The next traces after an id, by their ids, with their runs and scores; those that began since then."""
+        return self._database.read(
+            lambda connection: read_page(connection, after=after, since_ns=since_ns, limit=limit)
+        )
+
+    def count(self, *, since_ns: int | None = None) -> int:
+        """How many traces there are, or began since then."""
+        return self._database.read(lambda connection: count_traces(connection, since_ns))
 
     def query(
         self,
