@@ -9,11 +9,12 @@ BIN := .venv/bin
 WORKERS ?= 2
 # `make test ARGS="tests/model -k tree"` passes words on to pytest.
 ARGS ?=
+FUZZ_S ?= 60
 export WORKERS ARGS
 PYTEST := $(BIN)/python -m pytest
 COG_FILES := README.md $(wildcard docs/*.md docs/*/*.md)
 
-.PHONY: help setup demo test lint fix snap bench bench-grounding instructions fuzz chaos docs coverage wheel lowest e2e check nightly nightly-list record lock clean
+.PHONY: help setup demo test lint fix snap bench bench-grounding instructions fuzz fuzz-service chaos docs coverage wheel lowest collector e2e check nightly nightly-list record lock clean
 
 help: ## list the verbs
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /make \1\t/' | expand -t 16
@@ -55,6 +56,9 @@ instructions: setup ## count the instructions of capture and scoring, against th
 fuzz: setup ## run the property tests long (FUZZ_EXAMPLES=5000 each)
 	@HYPOTHESIS_PROFILE=fuzz $(PYTEST) -n $(WORKERS) -m hypothesis --timeout 3600 $(ARGS)
 
+fuzz-service: setup ## send damaged requests to both receivers of the service (FUZZ_S=60 seconds)
+	@$(BIN)/python scripts/fuzz_service.py $(FUZZ_S) 1
+
 chaos: setup ## send scores to a stand-in of Langfuse that fails in every way, and count what arrived (two minutes)
 	@$(BIN)/python -m tests.sinks.langfuse_chaos $(ARGS)
 
@@ -71,7 +75,10 @@ wheel: setup ## build the wheel and run the tests on it, without extras
 lowest: setup ## run the tests on the wheel with the lowest versions that pyproject.toml allows
 	@scripts/installed lowest requirements/lowest.txt cli,cost
 
-e2e: setup ## install the wheel with its command line elsewhere, and use it there on the recordings
+collector: ## build the OpenTelemetry Collector of collector/manifest.yaml with Go (minutes, once), and say where it is
+	@scripts/collector
+
+e2e: setup ## install the wheel elsewhere, use it on the recordings, and as scorers behind a real Collector
 	@scripts/e2e
 
 check: ## everything that CI runs
@@ -80,7 +87,7 @@ check: ## everything that CI runs
 record: setup ## record the corpus of spans again, each framework in an environment of its own
 	@$(BIN)/python scripts/record/record.py --out .build/recordings $(ARGS)
 
-nightly: nightly-lowest nightly-newest nightly-fuzz nightly-leaks nightly-peers ## what is too long for every change
+nightly: nightly-lowest nightly-newest nightly-fuzz nightly-leaks nightly-service nightly-peers ## what is too long for every change
 
 nightly-list:
 	@grep -hE '^nightly-[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -96,6 +103,10 @@ nightly-fuzz: setup ## the property tests, 5000 examples each (half an hour)
 nightly-leaks: setup ## memory after many rounds over the corpus, and after a million traces of a live app
 	@$(BIN)/python scripts/leaks.py
 	@$(BIN)/python scripts/leaks_live.py
+
+nightly-service: setup ## the service behind a real Collector, the backend away for a minute; damaged requests for ten minutes
+	@FUZZ_S=600 $(MAKE) fuzz-service
+	@SPANWISE_AWAY_S=60 $(PYTEST) -s tests/service/test_collector_config.py tests/service/test_collector_scorers.py
 
 nightly-peers: setup ## the benchmark with all its rounds, against the peers
 	@$(BIN)/python -m bench --full

@@ -27,8 +27,10 @@ from bench import (
     m8_grounding,
     m9_held,
     m10_overload,
+    m_outbox,
     m_store,
     memory,
+    service,
 )
 from bench.timing import Figure, NotIdenticalError, Plan, say
 
@@ -42,6 +44,8 @@ PARTS: dict[str, Callable[[Plan], None]] = {
     "tools": m5_tools.measure,
     "offline": m6_offline.measure,
     "store": m_store.measure,
+    "service": service.measure,
+    "outbox": m_outbox.measure,
     "grounding": m8_grounding.measure,
     "imports": imports.measure,
     "memory": memory.measure,

@@ -20,6 +20,10 @@ SHARED = ROOT.parent / "shared"
 
 # Which extra brings an importable module.
 EXTRA_OF = {
+    "build": "dev",
+    "check_jsonschema": "dev",
+    "google.rpc": "dev",
+    "hadolint": "dev",
     "alembic": "cli",
     "google": "cli",
     "opentelemetry.exporter": "dev",
@@ -35,7 +39,7 @@ EXTRA_OF = {
     "yaml": "cli",
     "zstandard": "cli",
     "genai_prices": "cost",
-    "grpc": "dev",
+    "grpc": "serve",
     "httpx": "langfuse",
     "langfuse": "dev",
     "logfire": "logfire",
@@ -45,6 +49,8 @@ EXTRA_OF = {
     "psycopg": "postgres",
     "pydantic_ai": "dev",
     "pydantic_evals": "pydantic-evals",
+    "h11": "serve",
+    "uvicorn": "serve",
 }
 # Tests of the layers that need the base dependencies only: a missing extra is a defect there.
 ALONE = ("model", "conventions", "grounding", "assembly", "evaluators")

@@ -25,6 +25,9 @@
     jsonl = { to = "runs.jsonl", content = "none" }
     langfuse = true
 
+    [tool.spanwise.serve]                        # of the service `spanwise serve`
+    scores_to = "http://127.0.0.1:4320"
+
     [tool.spanwise.masking]                      # what never leaves
     patterns = { customer = "CUST-[0-9]{6}" }
     allow = ["support@acme.com"]
@@ -53,7 +56,7 @@ from spanwise.parameters import built
 from spanwise.run import DEFAULT_THRESHOLD, THRESHOLDS
 from spanwise.selection import OVERALL, Selection, read_rules
 
-KEYS = ("profile", "evaluators", "judge", "weights", "thresholds", "rules", "budget_ms", "sinks", "masking")
+KEYS = ("profile", "evaluators", "judge", "weights", "thresholds", "rules", "budget_ms", "sinks", "masking", "serve")
 _LIMITS = ("ok", "alert")
 _NS_PER_MS = 1_000_000
 
@@ -80,6 +83,8 @@ class Settings:
     sinks: Mapping[str, SinkSettings] = field(default_factory=dict[str, SinkSettings])
     masking: Masking = DEFAULT
     panel: Panel | None = None
+    serve: Mapping[str, object] = field(default_factory=dict[str, object])
+    """As the file has it; the service reads it."""
     source: str = ""
     adapt: Adapt | None = field(default=None, repr=False, compare=False)
 
@@ -194,6 +199,7 @@ def _settings(table: object, at: _Place) -> Settings:
         budget_ns=_budget(fields["budget_ms"], at) if "budget_ms" in fields else None,
         sinks=_sinks(fields.get("sinks", {}), at),
         masking=_masking(fields["masking"], at) if "masking" in fields else DEFAULT,
+        serve=_table(fields.get("serve", {}), at.of("serve"), None, errors),
         source=at.source,
         adapt=at.adapt,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from spanwise.assembly.assembler import LIVE, Assembler, AssemblySettings, Finished
-from spanwise.delivery import Delivery, DeliverySettings
+from spanwise.delivery import Delivery, DeliverySettings, Receipt
 from spanwise.evaluators.overall import Overall
 from spanwise.model.expectation import Rules
 from spanwise.model.ports import AnyEvaluator, Record, Sink
@@ -90,6 +90,7 @@ class Pipeline:
 
     A sink that fails costs its own copy only, and is counted. `delivery` says what each gets to see, and whether it
     has a thread of its own. `pause` is called between small pieces of work: the place for a worker to let others run.
+    `receipts` makes one for each finished trace, which tells when the sinks are done with its results.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Pipeline:
         others: Others | None = None,
         clock: Callable[[], int] | None = None,
         pause: Callable[[], None] = _nothing,
+        receipts: Callable[[Finished], Receipt] | None = None,
     ) -> None:
         self.scoring = scoring
         self.delivery = Delivery(sinks, delivery or DeliverySettings(), self._failed)
@@ -112,6 +114,7 @@ class Pipeline:
         self._others = others or Others()
         self._clock = clock
         self._pause = pause
+        self._receipts = receipts
         self.assembler.pause = None if pause is _nothing else pause
         self._told: set[tuple[str, type[BaseException]]] = set()
 
@@ -143,7 +146,7 @@ class Pipeline:
             results = [found for run in item.trace.runs if (found := self._scored(run, item.revision, now_ns))]
             self.stats.scored += len(results)
             item.trace.pause = None  # from here on others read it, on threads of their own
-            self.delivery.emit(results, self._pause)
+            self.delivery.emit(results, self._pause, None if self._receipts is None else self._receipts(item))
             if not results:
                 self.delivery.unscored(item.trace.trace_id)
 

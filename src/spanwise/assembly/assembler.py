@@ -24,74 +24,24 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Literal, TypeAlias
 
+from spanwise.assembly.bounds import LIVE, OFFLINE, SERVICE, AssemblySettings, AssemblyStats, Finish, Refusal
+from spanwise.assembly.entry import Entry
 from spanwise.assembly.refusals import Refusals, time_of
 from spanwise.assembly.sizes import size_of
 from spanwise.assembly.tree import build_trace, fullness
-from spanwise.errors import ModelError
 from spanwise.model.canonical import shown
-from spanwise.model.raw import Key, LogEvent, RawSpan
+from spanwise.model.ports import Record
+from spanwise.model.raw import Key, LogEvent, SpanRecord
 from spanwise.model.trace import Trace
 
-Finish: TypeAlias = Literal["local_root", "top_root", "end"]
-Refusal: TypeAlias = Literal["traces", "spans_per_trace", "spans", "bytes", "unfinished", "queue", "doubtful"]
+__all__ = [
+    "LIVE", "SERVICE", "Assembler", "AssemblySettings", "AssemblyStats", "Finish", "Finished", "Refusal", "size_of"
+]  # fmt: skip
 
-_S = 1_000_000_000
 _SLACK = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssemblySettings:
-    """When a trace is finished, and how much may be held. None switches a limit off."""
-
-    finish: Finish = "end"
-    grace_ns: int = 0
-    idle_ns: int | None = None
-    late_ns: int = 0
-    max_age_ns: int | None = None
-    max_traces: int | None = None
-    max_trace_spans: int | None = None
-    max_spans: int | None = None
-    max_bytes: int | None = None
-    max_tombstones: int = 10_000
-    unit: Literal["run", "trace"] = "run"
-
-    def __post_init__(self) -> None:
-        for name in ("grace_ns", "idle_ns", "late_ns", "max_age_ns"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise ModelError(f"AssemblySettings: {name} is {value!r}; a time span cannot be negative.")
-        for name in ("max_traces", "max_trace_spans", "max_spans", "max_bytes"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ModelError(f"AssemblySettings: {name} is {value!r}; use None for no bound.")
-
-
-LIVE = AssemblySettings(
-    finish="local_root", late_ns=5 * _S, max_age_ns=3600 * _S, max_traces=10_000,
-    max_trace_spans=100_000, max_spans=200_000, max_bytes=512 << 20
-)  # fmt: skip
-SERVICE = AssemblySettings(
-    finish="top_root", grace_ns=3 * _S, idle_ns=300 * _S, late_ns=30 * _S, max_traces=100_000,
-    max_trace_spans=200_000, max_spans=1_000_000
-)  # fmt: skip
-
-
-@dataclass(slots=True, kw_only=True)
-class AssemblyStats:
-    """What became of every record. received = held + released + doubled + late + refused, at any moment."""
-
-    received: int = 0
-    doubled: int = 0
-    late: int = 0
-    released: int = 0
-    refused: dict[str, int] = field(default_factory=dict[str, int])
-    refused_traces: dict[str, int] = field(default_factory=dict[str, int])
-    finished: int = 0
-    again: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,48 +53,30 @@ class Finished:
     reason: str
 
 
-class _Entry:
-    __slots__ = (
-        "bytes", "disagreeing", "due_ns", "events", "key", "revision", "seen_events", "spans", "state", "touched_ns"
-    )  # fmt: skip
-
-    def __init__(self, key: Key, now_ns: int) -> None:
-        self.key = key
-        self.spans: dict[Key, RawSpan] = {}
-        self.events: list[LogEvent] = []
-        self.seen_events: set[bytes] = set()
-        self.bytes = 0
-        self.touched_ns = now_ns
-        self.disagreeing: set[Key] = set()
-        self.due_ns = -1
-        self.revision = 0
-        self.state: Literal["open", "done", "gone"] = "open"
-
-    @property
-    def held(self) -> int:
-        return len(self.spans) + len(self.events)
-
-
 class Assembler:
     """Takes records in any order and gives finished traces. Not thread-safe: one owner calls it."""
 
-    def __init__(self, settings: AssemblySettings = AssemblySettings()) -> None:
+    def __init__(self, settings: AssemblySettings = OFFLINE) -> None:
         self.settings = settings
         self.pause: Callable[[], None] | None = None
+        self.on_gone: Callable[[Key, str], None] | None = None
+        """Called with a trace that is no longer held, and why: `released`, `taken`, or the reason of its refusal."""
         self.stats = AssemblyStats()
         self.late_traces: dict[Key, None] = {}
         """Traces of which spans came when they were no longer held; never more than there are tombstones."""
-        self._open: OrderedDict[Key, _Entry] = OrderedDict()  # least recently touched first
-        self._done: dict[Key, _Entry] = {}
+        self._open: OrderedDict[Key, Entry] = OrderedDict()  # least recently touched first
+        self._done: dict[Key, Entry] = {}
         # Entries, not keys: a trace may be given up and opened again while its old entry still stands in line.
-        self._due: deque[tuple[int, _Entry]] = deque()
-        self._ages: deque[tuple[int, _Entry]] = deque()
+        self._due: deque[tuple[int, Entry]] = deque()
+        self._ages: deque[tuple[int, Entry]] = deque()
         self._dirty: dict[Key, None] = {}
-        self._retained: deque[tuple[int, _Entry]] = deque()
+        self._retained: deque[tuple[int, Entry]] = deque()
         self._tombstones: OrderedDict[Key, None] = OrderedDict()  # of traces that were handed out
         self._refusals = Refusals(settings.max_tombstones)
         self._spans = 0
         self._bytes = 0
+        self._done_spans = 0
+        self._done_bytes = 0
         bounds = (settings.max_trace_spans, settings.max_spans, settings.max_bytes)
         self._bounded = any(bound is not None for bound in bounds)
         self._ending = settings.finish != "end"
@@ -159,7 +91,16 @@ class Assembler:
         """Traces held right now, finished ones in their late time among them."""
         return len(self._open) + len(self._done)
 
-    def add(self, record: RawSpan | LogEvent, now_ns: int) -> None:
+    @property
+    def unfinished(self) -> tuple[int, int, int]:
+        """Traces that are not finished, their records, and their bytes: what cannot give way to others."""
+        return len(self._open), self._spans - self._done_spans, self._bytes - self._done_bytes
+
+    def holds(self, key: Key) -> bool:
+        """Whether anything is held of a trace, be it open or finished. Other threads may ask."""
+        return key in self._open or key in self._done
+
+    def add(self, record: Record, now_ns: int) -> None:
         """Take one record. Never raises for what a record holds."""
         self.stats.received += 1
         key = record.trace_id
@@ -172,7 +113,7 @@ class Assembler:
             entry = self._done.get(key) or self._admit(record, now_ns)
             if entry is None:
                 return
-        is_span = isinstance(record, RawSpan)
+        is_span = not isinstance(record, LogEvent)
         if is_span and record.span_id not in entry.spans:
             entry.spans[record.span_id] = record
             self._spans += 1
@@ -182,6 +123,7 @@ class Assembler:
             return
         if entry.state == "done":
             self._dirty[key] = None
+            self._count_done(entry)
         elif is_span and self._ending and entry.due_ns < 0 and self._ends(record):
             if self._refusals.doubted(record):
                 self._refuse(entry, "doubtful")
@@ -189,7 +131,7 @@ class Assembler:
             entry.due_ns = now_ns + self.settings.grace_ns
             self._due.append((entry.due_ns, entry))
 
-    def _hold_again(self, entry: _Entry, record: RawSpan) -> bool:
+    def _hold_again(self, entry: Entry, record: SpanRecord) -> bool:
         """Hold a span of an id that is held already, if it is the fuller of the two."""
         known = entry.spans[record.span_id]
         self.stats.doubled += 1
@@ -204,7 +146,7 @@ class Assembler:
             self._bytes -= size_of(known)
         return True
 
-    def _hold_event(self, entry: _Entry, record: LogEvent) -> bool:
+    def _hold_event(self, entry: Entry, record: LogEvent) -> bool:
         digest = blake2b(shown(record).encode(errors="replace"), digest_size=16).digest()
         if digest in entry.seen_events:
             self.stats.doubled += 1
@@ -214,7 +156,7 @@ class Assembler:
         self._spans += 1
         return True
 
-    def _admit(self, record: RawSpan | LogEvent, now_ns: int) -> _Entry | None:
+    def _admit(self, record: Record, now_ns: int) -> Entry | None:
         key, settings = record.trace_id, self.settings
         if key in self._tombstones:
             self.stats.late += 1
@@ -231,7 +173,7 @@ class Assembler:
             self._count(self.stats.refused_traces, reason)
             self._refusals.add(key, reason, time_of(record))
             return None
-        entry = self._open[key] = _Entry(key, now_ns)
+        entry = self._open[key] = Entry(key, now_ns)
         if settings.max_age_ns is not None:
             if len(self._ages) > 2 * len(self._open) + _SLACK:  # most of these are finished: so is this line bounded
                 self._ages = deque(item for item in self._ages if item[1].state == "open")
@@ -247,7 +189,7 @@ class Assembler:
             return "spans"
         return "bytes" if settings.max_bytes is not None and self._bytes + more > settings.max_bytes else None
 
-    def _make_room(self, but: _Entry | None) -> bool:
+    def _make_room(self, but: Entry | None) -> bool:
         """Let the oldest finished trace go before its late time is over; False if there is none but this."""
         while self._retained:
             entry = self._retained[0][1]
@@ -259,7 +201,7 @@ class Assembler:
                 return True
         return False
 
-    def _within(self, entry: _Entry, record: RawSpan | LogEvent) -> bool:
+    def _within(self, entry: Entry, record: Record) -> bool:
         """Whether the bounds still hold with this record; if not, its whole trace is refused."""
         settings = self.settings
         if settings.max_bytes is not None:
@@ -275,7 +217,7 @@ class Assembler:
             self._refuse(entry, reason)
         return reason is None
 
-    def _ends(self, span: RawSpan) -> bool:
+    def _ends(self, span: SpanRecord) -> bool:
         if span.end_ns <= 0:
             return False
         return span.parent_id is None or (self.settings.finish == "local_root" and span.parent_remote)
@@ -342,13 +284,51 @@ class Assembler:
         for line in (self._due, self._ages, self._retained):
             line.clear()
 
-    def _finish(self, entry: _Entry, reason: str, now_ns: int) -> Finished:
+    def _finish(self, entry: Entry, reason: str, now_ns: int) -> Finished:
         del self._open[entry.key]
         entry.state = "done"
         self._done[entry.key] = entry
         self.stats.finished += 1
         self._retained.append((now_ns + self.settings.late_ns, entry))
+        self._count_done(entry)
         return self._hand_out(entry, reason)
+
+    def _count_done(self, entry: Entry) -> None:
+        """Count what a finished trace holds now."""
+        self._done_spans += entry.held - entry.done_spans
+        self._done_bytes += entry.bytes - entry.done_bytes
+        entry.done_spans, entry.done_bytes = entry.held, entry.bytes
+
+    def restore(self, key: Key, revision: int, now_ns: int, *, finished: bool) -> None:
+        """Go on with a trace that was handed out under this revision before, perhaps by another process.
+
+        One that is `finished` is not handed out for what is held of it now, only for what comes yet.
+        """
+        entry = self._open.get(key)
+        if entry is None:
+            return
+        entry.revision = revision
+        if finished:
+            del self._open[key]
+            entry.state = "done"
+            self._done[key] = entry
+            self._retained.append((now_ns + self.settings.late_ns, entry))
+            self._count_done(entry)
+
+    def open_keys(self) -> list[tuple[Key, int]]:
+        """The traces that are not finished, with the revision under which each was handed out last, mostly 0."""
+        return [(key, entry.revision) for key, entry in self._open.items()]
+
+    def look(self, key: Key) -> tuple[list[SpanRecord], list[LogEvent]]:
+        """What is held of an open trace."""
+        entry = self._open.get(key)
+        return ([], []) if entry is None else (list(entry.spans.values()), list(entry.events))
+
+    def take(self, key: Key) -> None:
+        """Let go of an open trace, which goes on elsewhere."""
+        entry = self._open.get(key)
+        if entry is not None:
+            self.stats.released += self._drop(entry, "taken")
 
     def _again(self) -> list[Finished]:
         out = [self._hand_out(self._done[key], "late spans") for key in self._dirty]
@@ -356,7 +336,7 @@ class Assembler:
         self._dirty.clear()
         return out
 
-    def _hand_out(self, entry: _Entry, reason: str) -> Finished:
+    def _hand_out(self, entry: Entry, reason: str) -> Finished:
         entry.revision += 1
         trace = build_trace(
             entry.key,
@@ -369,29 +349,33 @@ class Assembler:
         trace.revision = entry.revision
         return Finished(trace=trace, revision=entry.revision, reason=reason)
 
-    def _release(self, entry: _Entry) -> None:
-        self.stats.released += self._drop(entry)
+    def _release(self, entry: Entry) -> None:
+        self.stats.released += self._drop(entry, "released")
         self._tombstones[entry.key] = None
         while len(self._tombstones) > self.settings.max_tombstones:
             forgotten, _ = self._tombstones.popitem(last=False)
             self.late_traces.pop(forgotten, None)
 
-    def _refuse(self, entry: _Entry, reason: Refusal) -> None:
+    def _refuse(self, entry: Entry, reason: Refusal) -> None:
         records = (*list(entry.spans.values())[:1], *entry.events[:1])
         at_ns = time_of(records[0]) if records else 0
-        self._count(self.stats.refused, reason, self._drop(entry))
+        self._count(self.stats.refused, reason, self._drop(entry, reason))
         self._count(self.stats.refused_traces, reason)
         self._refusals.add(entry.key, reason, at_ns)
 
-    def _drop(self, entry: _Entry) -> int:
+    def _drop(self, entry: Entry, reason: str) -> int:
         """Give up what is held of a trace; how many records that was."""
         key, held = entry.key, entry.held
         del (self._open if entry.state == "open" else self._done)[key]
         self._dirty.pop(key, None)
         self._spans -= held
         self._bytes -= entry.bytes
+        self._done_spans -= entry.done_spans
+        self._done_bytes -= entry.done_bytes
         entry.state = "gone"
         entry.spans, entry.events, entry.seen_events = {}, [], set()
+        if self.on_gone is not None:
+            self.on_gone(key, reason)
         return held
 
     @staticmethod

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from spanwise.model.raw import Key, LogEvent, RawSpan
+from spanwise.model.ports import Record
+from spanwise.model.raw import Key, LogEvent, SpanRecord
 
 
 class Refusals:
@@ -38,11 +39,11 @@ class Refusals:
         """Traces that are not known by name lost spans, all of which began no later than at this time."""
         self._doubtful_until_ns = max(self._doubtful_until_ns, until_ns)
 
-    def doubted(self, root: RawSpan) -> bool:
+    def doubted(self, root: SpanRecord) -> bool:
         """Whether the trace of this root may be one that was refused and forgotten."""
         return root.start_ns <= self._doubtful_until_ns
 
 
-def time_of(record: RawSpan | LogEvent) -> int:
+def time_of(record: Record) -> int:
     """A time by which the trace of a record had begun."""
     return record.event.time_ns if isinstance(record, LogEvent) else record.start_ns or record.end_ns

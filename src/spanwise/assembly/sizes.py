@@ -6,16 +6,20 @@ from collections.abc import Mapping
 from typing import cast
 
 from spanwise.model.canonical import shown
-from spanwise.model.raw import LogEvent, RawSpan
+from spanwise.model.ports import Record
+from spanwise.model.raw import LogEvent, PackedSpan
 
-_RECORD, _VALUE = 420, 64
-"""What a record takes beside its attributes and text, and each of them beside its text; keys are shared."""
+_RECORD, _PACKED, _VALUE = 420, 360, 64
+"""What a record takes beside its attributes and text, one that is packed beside its bytes, and each attribute beside
+its text; keys are shared."""
 
 
-def size_of(record: RawSpan | LogEvent) -> int:
+def size_of(record: Record) -> int:
     """About how many bytes a record holds: its text, and a constant for the rest."""
     if isinstance(record, LogEvent):
         return 200 + _size(record.event.attributes) + (len(str(record.event.body)) if record.event.body else 0)
+    if isinstance(record, PackedSpan):
+        return _PACKED + len(record.content)
     size = _RECORD + len(record.name) + _size(record.attributes)
     return size + sum([_size(event.attributes) for event in record.events]) if record.events else size
 

@@ -16,7 +16,7 @@ from spanwise.assembly.facts import SpanFacts
 from spanwise.conventions import classify
 from spanwise.model.calls import Completeness
 from spanwise.model.canonical import shown
-from spanwise.model.raw import Key, LogEvent, RawSpan, hex_id
+from spanwise.model.raw import Key, LogEvent, PackedSpan, RawSpan, SpanRecord, hex_id
 from spanwise.model.span import Span
 from spanwise.model.trace import Trace, paced
 
@@ -27,7 +27,7 @@ _FACTS = SpanFacts()
 
 def build_trace(
     key: Key,
-    raws: Iterable[RawSpan],
+    raws: Iterable[SpanRecord],
     *,
     events: Iterable[LogEvent] = (),
     unit: str = "run",
@@ -63,8 +63,8 @@ def build_trace(
     )
 
 
-def _ordered(raws: Iterable[RawSpan], doubles: set[Key]) -> list[RawSpan]:
-    listed = list(raws)
+def _ordered(raws: Iterable[SpanRecord], doubles: set[Key]) -> list[RawSpan]:
+    listed = [raw.unpack() if isinstance(raw, PackedSpan) else raw for raw in raws]
     by_id = {raw.span_id: raw for raw in listed}
     if len(by_id) != len(listed):
         by_id = _without_doubles(listed, doubles)
@@ -78,8 +78,9 @@ def _ordered(raws: Iterable[RawSpan], doubles: set[Key]) -> list[RawSpan]:
     return ordered
 
 
-def fullness(raw: RawSpan) -> tuple[object, ...]:
+def fullness(raw: SpanRecord) -> tuple[object, ...]:
     """Of two spans with one id the one with the greater fullness stays: the same one in every order of arrival."""
+    raw = raw.unpack() if isinstance(raw, PackedSpan) else raw
     return (raw.end_ns > 0, len(raw.attributes), len(raw.events), raw.end_ns, raw.status_code, shown(raw))
 
 

@@ -18,7 +18,9 @@ from spanwise.cli.ground import ground
 from spanwise.cli.guard import FINE, INTERRUPTED, guarded, silence, tell_bug
 from spanwise.cli.inspect import inspect
 from spanwise.cli.judge import audit
+from spanwise.cli.reconcile import reconcile
 from spanwise.cli.score import score
+from spanwise.cli.serve import serve
 from spanwise.cli.store import list_runs, prune, show
 
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -106,6 +108,13 @@ _add(
     ("spanwise demo --save demo.json", "and keep its spans, to try other verbs on"),
 )
 _add(
+    serve,
+    "Take spans by OTLP, score them, send the scores on.",
+    ("spanwise serve", "on 127.0.0.1:4317 and 127.0.0.1:4318"),
+    ("spanwise serve --scores-to http://127.0.0.1:4319", "scores to a Collector"),
+    ("spanwise serve --grpc 0.0.0.0:4317 --token-file token", "for other machines"),
+)
+_add(
     list_runs,
     "List the runs that were kept.",
     ("spanwise store ls", "the last 20"),
@@ -129,6 +138,15 @@ _add(
     ("spanwise store to-dataset --label alert --since 1d -o cases.yaml", "of what went wrong today"),
     group=store,
     name="to-dataset",
+)
+_add(
+    reconcile,
+    "Score what lacks scores, or has old ones.",
+    ("spanwise store reconcile --dry-run", "what would be scored, and why"),
+    ("spanwise store reconcile", "the traces in the store"),
+    ("spanwise store reconcile exported/*.jsonl --since 1d", "the traces in files of a Collector"),
+    ("spanwise store reconcile --write-back", "and give the scores to the sinks of the settings"),
+    group=store,
 )
 _add(
     prune,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from spanwise.model.raw import LogEvent, RawSpan
+from spanwise.model.raw import LogEvent, SpanRecord
 from spanwise.model.result import RunResult
 from spanwise.model.score import Score
 from spanwise.model.trace import Run
 
-Record: TypeAlias = RawSpan | LogEvent
+Record: TypeAlias = SpanRecord | LogEvent
 
 Content: TypeAlias = Literal["none", "evidence", "all"]
 """How much is let out of what people, models and tools wrote: nothing, quotes and reasons, or all of it."""
@@ -57,8 +57,9 @@ class Sink(Protocol):
     """A destination of results.
 
     It may say more of itself: `emits`, the content that it lets out where the user set nothing (a `Content`; "all"
-    where it does not say); `inline = True`, if it never waits and needs no thread of its own; `drops`, how many results
-    it refused, by reason; and `flush(timeout_s) -> bool`, which waits until what it was given has arrived.
+    where it does not say); `inline = True`, if it never waits and needs no thread of its own; `drops`, how many
+    results it refused, by reason; `held`, how many it holds in memory only; and `flush(timeout_s) -> bool`, which
+    waits until what it was given has arrived.
     """
 
     def emit(self, results: Sequence[RunResult], /) -> None: ...

@@ -8,7 +8,7 @@ a contract reads it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -66,6 +66,27 @@ class RawSpan(msgspec.Struct, gc=False):
     span_kind: int = 0
     parent_remote: bool = False
     dropped: int = 0
+
+
+class PackedSpan(msgspec.Struct, gc=False):
+    """A span as the bytes that it came in, with what its assembly asks of it; the rest is read when it is needed."""
+
+    trace_id: Key
+    span_id: Key
+    parent_id: Key | None
+    start_ns: int
+    end_ns: int
+    parent_remote: bool
+    scope: Scope
+    content: bytes
+    read: Callable[[PackedSpan], RawSpan]
+
+    def unpack(self) -> RawSpan:
+        """The span with all that it holds."""
+        return self.read(self)
+
+
+SpanRecord: TypeAlias = RawSpan | PackedSpan
 
 
 class LogEvent(msgspec.Struct, gc=False):

@@ -227,7 +227,7 @@ class BinaryReader:
         """
         records: list[Record] = []
         for spans, scope in self._groups(decode_traces(message)):
-            built = [_span(span, scope) for span in spans]
+            built = [span_of(span, scope) for span in spans]
             _check_ids(built)
             records += built
         self._intake.keep(len(records))
@@ -253,12 +253,17 @@ class BinaryReader:
 
     def _groups(self, request: Request[Item]) -> list[tuple[Sequence[Item], Scope]]:
         return [
-            (of_scope.items, self._scope(of_resource.resource, of_scope.scope))
+            (of_scope.items, self.scope(of_resource.resource, of_scope.scope))
             for of_resource in request.resources
             for of_scope in (*of_resource.scopes, *of_resource.libraries)
         ]
 
-    def _scope(self, resource: bytes, scope: bytes) -> Scope:
+    def scope(self, resource: bytes, scope: bytes) -> Scope:
+        """The scope that an encoded resource and an encoded scope describe.
+
+        Raises:
+            DOUBTS: Something in them is unusual.
+        """
         key = resource, scope
         found = self._scopes.get(key)
         if found is None:
@@ -269,7 +274,12 @@ class BinaryReader:
         return found
 
 
-def _span(span: Span, scope: Scope) -> RawSpan:
+def span_of(span: Span, scope: Scope) -> RawSpan:
+    """The record of a decoded span.
+
+    Raises:
+        DOUBTS: Something in it is unusual; its ids are not looked at.
+    """
     start, kind = span.start, span.kind
     if not start or not 0 <= kind <= 5:
         raise Odd

@@ -53,6 +53,10 @@ _LAYOUT: Mapping[str, Sequence[tuple[int, str, str]]] = {
     "ScopeSpans": ((1, "scope", "bytes"), (2, "items", "Span*")),
     "ResourceSpans": ((1, "resource", "bytes"), (2, "scopes", "ScopeSpans*"), (1000, "libraries", "ScopeSpans*")),
     "Traces": ((1, "resources", "ResourceSpans*"),),
+    # The same with each span as its bytes.
+    "ScopePacked": ((1, "scope", "bytes"), (2, "items", "bytes*")),
+    "ResourcePacked": ((1, "resource", "bytes"), (2, "scopes", "ScopePacked*"), (1000, "libraries", "ScopePacked*")),
+    "Packed": ((1, "resources", "ResourcePacked*"),),
     "ScopeLogs": ((1, "scope", "bytes"), (2, "items", "LogRecord*")),
     "ResourceLogs": ((1, "resource", "bytes"), (2, "scopes", "ScopeLogs*"), (1000, "libraries", "ScopeLogs*")),
     "Logs": ((1, "resources", "ResourceLogs*"),),
@@ -177,6 +181,8 @@ def _decoder(name: str) -> Callable[[bytes], object]:
 
 decode_traces = cast("Callable[[bytes], Request[Span]]", _decoder("Traces"))
 decode_logs = cast("Callable[[bytes], Request[LogRecord]]", _decoder("Logs"))
+decode_packed = cast("Callable[[bytes], Request[bytes]]", _decoder("Packed"))
+decode_span = cast("Callable[[bytes], Span]", _decoder("Span"))
 decode_resource = cast("Callable[[bytes], Resource]", _decoder("Resource"))
 decode_scope = cast("Callable[[bytes], ScopeName]", _decoder("Scope"))
 decode_status = cast("Callable[[bytes], Status]", _decoder("Status"))

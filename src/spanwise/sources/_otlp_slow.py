@@ -90,6 +90,15 @@ class SlowReader:
             for index, scope in enumerate(scopes):
                 yield [*self._of_scope(scope, attributes, f"{path}[{index}]", signal)]
 
+    def span(self, item: memoryview, scope: Scope) -> RawSpan:
+        """One encoded span.
+
+        Raises:
+            Broken: It is no message.
+            Unusable: It says not which span it is.
+        """
+        return _with_bytes(self._mender.span(span_fields(item), scope))
+
     def _of_scope(
         self, content: memoryview, attributes: Mapping[str, object], path: str, signal: Signal
     ) -> Iterator[Record]:
@@ -106,9 +115,11 @@ class SlowReader:
     def _item(self, item: memoryview, scope: Scope, place: str, signal: Signal) -> list[Record]:
         try:
             if signal == "traces":
-                record = _with_bytes(self._mender.span(span_fields(item), scope))
+                record = self.span(item, scope)
             else:
                 record = self._mender.log(log_fields(item), scope)
+                if record is not None:
+                    record.trace_id, record.span_id = _bytes(record.trace_id), _bytes(record.span_id)
         except (Broken, Unusable) as failure:
             part = f".{failure.part}" if isinstance(failure, Unusable) and failure.part else ""
             self._intake.refuse(f"the {_PATHS[signal][2][:-1]} is left out: {failure}", place=place + part)
@@ -117,11 +128,11 @@ class SlowReader:
             self._intake.ignore_unlinked(1)
             return []
         self._intake.keep(1)
-        record.trace_id, record.span_id = _bytes(record.trace_id), _bytes(record.span_id)
         return [record]
 
 
 def _with_bytes(span: RawSpan) -> RawSpan:
+    span.trace_id, span.span_id = _bytes(span.trace_id), _bytes(span.span_id)
     if span.parent_id is not None:
         span.parent_id = _bytes(span.parent_id)
     for link in span.links:

@@ -1,0 +1,1 @@
+"""A service that takes spans by OTLP, scores them, and loses none."""

@@ -1,0 +1,93 @@
+"""Spans of OTLP requests kept as their bytes: for whoever holds many and reads each once, later.
+
+A request is decoded twice, both times in C: into messages, which shows that it is sound down to the attributes and
+gives ids and times, and into the bytes of each span. What a span holds becomes Python's only when it is unpacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spanwise.model.raw import EMPTY, PackedSpan, RawSpan, Scope
+from spanwise.sources._otlp_binary import DOUBTS, NO_SPAN, NO_TRACE, BinaryReader, Odd, span_of
+from spanwise.sources._otlp_mend import Unusable
+from spanwise.sources._otlp_messages import decode_packed, decode_span, decode_traces
+from spanwise.sources._otlp_slow import SlowReader
+from spanwise.sources._source import Intake
+from spanwise.sources._wire import Broken
+
+_REMOTE = 0x300
+_TRACE_SIZES, _SPAN_SIZES = {16}, {8}
+
+
+class Packer:
+    """Packs the spans of requests; equal resources and scopes become one `Scope`, also across requests."""
+
+    def __init__(self) -> None:
+        self._reader = BinaryReader(_silent())
+
+    def pack(self, message: bytes, skip: Callable[[Scope], bool]) -> tuple[list[PackedSpan], int]:
+        """The spans of an encoded ExportTraceServiceRequest, and how many were skipped for their scope.
+
+        Raises:
+            DOUBTS: Something in it is unusual.
+        """
+        packed: list[PackedSpan] = []
+        skipped = 0
+        decoded, as_bytes = decode_traces(message).resources, decode_packed(message).resources
+        for of_resource, resource in zip(decoded, as_bytes, strict=True):
+            if resource.libraries:
+                raise Odd
+            for of_scope, contents in zip(of_resource.scopes, resource.scopes, strict=True):
+                scope = self._reader.scope(resource.resource, contents.scope)
+                if skip(scope):
+                    skipped += len(contents.items)
+                    continue
+                packed += [
+                    PackedSpan(
+                        span.trace_id,
+                        span.span_id,
+                        span.parent_id or None,
+                        span.start or span.end,
+                        span.end,
+                        span.flags & _REMOTE == _REMOTE,
+                        scope,
+                        content,
+                        _unpack,
+                    )
+                    for span, content in zip(of_scope.items, contents.items[:], strict=True)
+                ]
+        _check_ids(packed)
+        return packed, skipped
+
+
+def _check_ids(packed: list[PackedSpan]) -> None:
+    trace_ids = {span.trace_id for span in packed}
+    span_ids = {span.span_id for span in packed}
+    span_ids.update([span.parent_id for span in packed if span.parent_id is not None])
+    if {len(one) for one in trace_ids if isinstance(one, bytes)} - _TRACE_SIZES or NO_TRACE in trace_ids:
+        raise Odd
+    if {len(one) for one in span_ids if isinstance(one, bytes)} - _SPAN_SIZES or NO_SPAN in span_ids:
+        raise Odd
+
+
+def _unpack(packed: PackedSpan) -> RawSpan:
+    try:
+        return span_of(decode_span(packed.content), packed.scope)
+    except DOUBTS:
+        return _mended(packed)
+
+
+def _mended(packed: PackedSpan) -> RawSpan:
+    try:
+        return SlowReader(_silent()).span(memoryview(packed.content), packed.scope)
+    except (Broken, Unusable, ValueError, RecursionError):
+        # It was accepted, so it is there; that it lost what it held makes its trace incomplete.
+        return RawSpan(
+            packed.trace_id, packed.span_id, packed.parent_id, "", packed.start_ns, packed.end_ns, 0, "", EMPTY, (),
+            packed.scope, (), 0, packed.parent_remote, 1
+        )  # fmt: skip
+
+
+def _silent() -> Intake:
+    return Intake(source="OTLP request", on_error=lambda _: None)
