@@ -21,7 +21,7 @@ SHARED = ROOT.parent / "shared"
 # Which extra brings an importable module.
 EXTRA_OF = {
     "build": "dev",
-    "check_jsonschema": "dev",
+    "check-jsonschema": "dev",
     "google.rpc": "dev",
     "hadolint": "dev",
     "alembic": "cli",
