@@ -14,7 +14,7 @@ export WORKERS ARGS
 PYTEST := $(BIN)/python -m pytest
 COG_FILES := README.md $(wildcard docs/*.md docs/*/*.md)
 
-.PHONY: help setup demo test lint fix snap bench bench-grounding instructions fuzz fuzz-service chaos docs coverage wheel lowest collector e2e check nightly nightly-list record lock clean
+.PHONY: help setup demo test lint fix snap bench bench-grounding instructions fuzz fuzzserve chaos docs coverage wheel lowest collector e2e check nightly nightly-list record lock clean
 
 help: ## list the verbs
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /make \1\t/' | expand -t 16
@@ -56,7 +56,7 @@ instructions: setup ## count the instructions of capture and scoring, against th
 fuzz: setup ## run the property tests long (FUZZ_EXAMPLES=5000 each)
 	@HYPOTHESIS_PROFILE=fuzz $(PYTEST) -n $(WORKERS) -m hypothesis --timeout 3600 $(ARGS)
 
-fuzz-service: setup ## send damaged requests to both receivers of the service (FUZZ_S=60 seconds)
+fuzzserve: setup ## send damaged requests to both receivers of the service (FUZZ_S=60 seconds)
 	@$(BIN)/python scripts/fuzz_service.py $(FUZZ_S) 1
 
 chaos: setup ## send scores to a stand-in of Langfuse that fails in every way, and count what arrived (two minutes)
@@ -105,7 +105,7 @@ nightly-leaks: setup ## memory after many rounds over the corpus, and after a mi
 	@$(BIN)/python scripts/leaks_live.py
 
 nightly-service: setup ## the service behind a real Collector, the backend away for a minute; damaged requests for ten minutes
-	@FUZZ_S=600 $(MAKE) fuzz-service
+	@FUZZ_S=600 $(MAKE) fuzzserve
 	@SPANWISE_AWAY_S=60 $(PYTEST) -s tests/service/test_collector_config.py tests/service/test_collector_scorers.py
 
 nightly-peers: setup ## the benchmark with all its rounds, against the peers

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spanwise.catalog import EVALUATORS
 from spanwise.model.ports import Evaluator, Record, SteppedEvaluator
-from spanwise.model.raw import LogEvent, RawSpan
+from spanwise.model.raw import LogEvent, PackedSpan, RawSpan
 from spanwise.model.score import Score
 from spanwise.model.trace import Run
 
@@ -36,5 +36,5 @@ def test_stepped_evaluators_are_told_apart() -> None:
 
 
 def test_records() -> None:
-    """What a source hands over is a span or a log event."""
-    assert RawSpan | LogEvent == Record
+    """What a source hands over is a span, be it still packed, or a log event."""
+    assert RawSpan | PackedSpan | LogEvent == Record

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from msgspec import structs
 from msgspec.structs import replace as changed
 
 from spanwise.assembly.tree import build_trace
@@ -236,7 +237,7 @@ class Reconciler:
         names = {score.name for score in result.scores}
         old = () if before is None else before.scores
         return [
-            replace(not_applicable(score.name, _SUPERSEDED, unit=score.unit), revision=result.revision)
+            structs.replace(not_applicable(score.name, _SUPERSEDED, unit=score.unit), revision=result.revision)
             for score in old
             if score.name not in names
         ]

@@ -18,7 +18,6 @@ from spanwise.sinks._score_events import Id, ScoreEvent, events_of
 __all__ = ["Id", "OtelEventsSink"]
 
 
-
 class _NewLogger(Protocol):
     def emit(
         self,
