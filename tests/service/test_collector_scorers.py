@@ -12,14 +12,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.servers import Postgres
 from tests.service.collector import TAIL_SAMPLING
 from tests.service.picture import Picture
 from tests.service.tally import Tally
 from tests.service.traffic import expected, plan
 from tests.sinks.langfuse_server import PUBLIC, SECRET, serving
+
+if TYPE_CHECKING:
+    from spanwise.store.store import Store
 
 pytestmark = pytest.mark.timeout(900)
 AWAY_S = float(os.environ.get("SPANWISE_AWAY_S", "5"))
@@ -143,3 +148,30 @@ def test_tail_sampling_by_real_scores(begin: Callable[..., Picture]) -> None:
         trace: attributes["spanwise.score.overall"] for trace, attributes in roots.items()
     }
     assert not any("spanwise.route" in one.attributes for one in store.spans)
+
+
+def test_scorers_share_a_database(begin: Callable[..., Picture], require: Callable[[str], str]) -> None:
+    """Three scorers that write to one Postgres keep each run once with all its scores, one of them killed meanwhile."""
+    require("psycopg")
+    from spanwise.store.store import Store
+
+    with Postgres() as server:
+        picture = begin(environment={"SPANWISE_STORE": server.url()})
+        got, _ = picture.run(traces=100, meanwhile=picture.kill_scorer)
+        told("one database", got)
+        assert got.is_right, f"{got}\n{picture.logs()}"
+        wanted = expected(plan(100))
+        with Store.open(server.url()) as store:
+            deadline = time.monotonic() + 30
+            while kept_in(store) != wanted and time.monotonic() < deadline:
+                time.sleep(0.3)
+            assert wanted == kept_in(store), picture.logs()
+
+
+def kept_in(store: Store) -> dict[str, dict[str, float | None]]:
+    """The scores in a store by trace and name; a run that is there twice is a failure."""
+    found: dict[str, dict[str, float | None]] = {}
+    for trace in store.page(limit=1000):
+        (run,) = trace.runs
+        found[run.trace_id] = {score.name: score.value for score in run.scores}
+    return found

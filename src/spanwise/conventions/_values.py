@@ -79,9 +79,14 @@ def mapping_of(value: object) -> Mapping[str, object] | None:
 
 
 _NAMES = ("title", "name", "url", "uri", "source", "link", "file_path", "file_name", "filename", "path")
+_IS_NAME = frozenset(_NAMES)
 
 
 def names_of(*places: Mapping[str, object]) -> tuple[str, ...]:
     """Titles, addresses and files of a document, from its own fields and from its metadata."""
-    found = (fields.get(key) for fields in places for key in _NAMES)
+    # Most documents have none, which the set tells at once.
+    there = [fields for fields in places if not _IS_NAME.isdisjoint(fields)]
+    if not there:
+        return ()
+    found = (fields.get(key) for fields in there for key in _NAMES)
     return tuple(dict.fromkeys(value for value in found if isinstance(value, str) and value.strip()))
