@@ -6,7 +6,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
-WORKERS ?= 2
+WORKERS ?= 3
 # `make test ARGS="tests/model -k tree"` passes words on to pytest.
 ARGS ?=
 FUZZ_S ?= 60

@@ -184,7 +184,11 @@ def logs_request(*, linked: int = 1, unlinked: int = 1) -> ExportLogsServiceRequ
     scoped = request.resource_logs.add().scope_logs.add()
     scoped.scope.name = "agent"
     for number in range(linked + unlinked):
-        record = scoped.log_records.add(time_unix_nano=START_NS, event_name="gen_ai.user.message")
+        record = scoped.log_records.add(time_unix_nano=START_NS)
+        if "event_name" in record.DESCRIPTOR.fields_by_name:
+            record.event_name = "gen_ai.user.message"
+        else:  # protocols before 1.5 put it into an attribute
+            record.attributes.append(attribute("event.name", "gen_ai.user.message"))
         record.body.string_value = f"message {number}"
         if number < linked:
             record.trace_id, record.span_id = (1).to_bytes(16, "big"), (1).to_bytes(8, "big")

@@ -29,6 +29,7 @@ import spanwise
 BEGUN = 1_800_000_000_000_000_000
 SCOPE = "tests.traffic"
 _STEP = 1_000_000
+_DETAILS = "gen_ai.client.inference.operation.details"
 
 
 @dataclass(frozen=True)
@@ -64,18 +65,15 @@ def _planned(number: int, spans: int, choice: random.Random) -> Planned:
     llm = _span(trace_id, ids[1], ids[0], "chat small", 0, _llm())
     root = _span(trace_id, ids[0], b"", "invoke_agent forecaster", 0, {**_agent(), "weather.question": question})
     root.end_time_unix_nano = BEGUN + (spans + 2) * _STEP
-    event = LogRecord(
-        trace_id=trace_id,
-        span_id=ids[1],
-        time_unix_nano=BEGUN + _STEP,
-        event_name="gen_ai.client.inference.operation.details",
-        attributes=_pairs(
-            {
-                "gen_ai.input.messages": _message("user", question),
-                "gen_ai.output.messages": _message("assistant", answer),
-            }
-        ),
-    )
+    messages = {
+        "gen_ai.input.messages": _message("user", question),
+        "gen_ai.output.messages": _message("assistant", answer),
+    }
+    event = LogRecord(trace_id=trace_id, span_id=ids[1], time_unix_nano=BEGUN + _STEP, attributes=_pairs(messages))
+    if "event_name" in event.DESCRIPTOR.fields_by_name:
+        event.event_name = _DETAILS
+    else:  # protocols before 1.5 put it into an attribute
+        event.attributes.extend(_pairs({"event.name": _DETAILS}))
     return Planned(trace_id, [llm, *made, root], event)
 
 

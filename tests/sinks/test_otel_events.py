@@ -17,26 +17,14 @@ from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, SimpleLogRec
 from opentelemetry.sdk.resources import Resource
 
 from spanwise.model.result import RunResult
-from spanwise.model.score import Evidence, Score
+from spanwise.model.score import Score
 from spanwise.sinks.otel_events import OtelEventsSink
-from tests.making import TRACE, agent, run_of, span, span_id
+from tests.making import TRACE, run_of, span, span_id
 from tests.sinks.otlp_server import Got, OtlpGrpcServer, OtlpServer
-from tests.sinks.results import result
+from tests.sinks.results import GIVEN, result
 
 import_module("opentelemetry.exporter.otlp.proto.http")
 
-GIVEN = RunResult(
-    run=run_of(agent(1, **{"session.id": "s-1", "user.id": "ann"})),
-    scores=(
-        Score(name="a", value=0.5, label="alert", reason="half", evaluator="A", version="3", config_hash="c"),
-        Score(name="ms", value=12.0, unit="ms", evaluator="B", evidence=(Evidence(span_id=span_id(1), quote="q"),)),
-        Score(name="n", status="not_applicable", reason="no call", evaluator="N"),
-        Score(name="m", status="not_measurable", evaluator="M"),
-        Score(name="e", status="error", reason="ValueError: it broke", evaluator="E"),
-        Score(name="f", status="error", evaluator="F"),
-    ),
-    revision=2,
-)
 FIXED = {"gen_ai.evaluation.target": "helper", "spanwise.score.revision": 2, "spanwise.run.id": span_id(1)}
 
 
@@ -52,7 +40,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from spanwise.sinks.evaluation_span import EvaluationSpanSink
 from spanwise.sinks.otel_events import OtelEventsSink
 from spanwise.sinks.otel_metrics import OtelMetricsSink
-from tests.sinks.test_otel_events import GIVEN
+from tests.sinks.results import GIVEN
 
 url = sys.argv[1]
 sinks = OtelEventsSink(), OtelMetricsSink(), EvaluationSpanSink()

@@ -29,7 +29,7 @@ from tests.making import agent, run_of
 from tests.sinks.langfuse_making import NAMES, a_result, a_score, five, until
 from tests.sinks.otlp_making import FAST, scores_at, sink_to, values_at
 from tests.sinks.otlp_server import Fault, OtlpServer, partial
-from tests.sinks.test_otel_events import GIVEN
+from tests.sinks.results import GIVEN
 
 import_module("opentelemetry.exporter.otlp.proto.http")
 _NAMED = "event_name" in LogRecord.DESCRIPTOR.fields_by_name
