@@ -103,6 +103,7 @@ class Accounts(RuleBasedStateMachine):
             self.given.pop(record.trace_id, None)
         else:
             self.given.setdefault(record.trace_id, []).append(record)
+        self.forget()
 
     @rule(by=st.integers(0, 4))
     def tick(self, by: int) -> None:
@@ -125,9 +126,11 @@ class Accounts(RuleBasedStateMachine):
             events = {repr(record): record for record in held if isinstance(record, LogEvent)}
             assert shape(build_trace(item.trace.key, spans, events=events.values())) == shape(item.trace)
             assert (item.revision == 1) == (item.reason != "late spans")
-        for key in list(self.given):
-            if key not in self.one._open and key not in self.one._done:
-                del self.given[key]
+        self.forget()
+
+    def forget(self) -> None:
+        """Traces that are held no longer, perhaps since they gave way to others, begin anew."""
+        self.given = {key: held for key, held in self.given.items() if self.one.holds(key)}
 
     @invariant()
     def every_record_is_accounted_for(self) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, reduce
 from heapq import nlargest
 from itertools import pairwise
+from operator import or_
 from typing import NamedTuple
 
 from spanwise.grounding.steps import Steps
@@ -78,7 +79,7 @@ class Sought:
         return self._mask(met, part) if met or self._signs else 0
 
     def _mask(self, met: set[bytes], part: bytes) -> int:
-        mask = reduce(int.__or__, map(self._forms.__getitem__, met), 0)
+        mask = reduce(or_, map(self._forms.__getitem__, met), 0)
         if self._signs and not part.isascii():
             for sign, at in self._signs.items():
                 if sign in part:
