@@ -8,13 +8,13 @@ support it.
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, reduce
 from heapq import nlargest
 from itertools import pairwise
-from operator import or_
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from spanwise.grounding.steps import Steps
 from spanwise.grounding.words import STOP, forms_of, is_unspaced, low, raw_of, text_of
@@ -25,6 +25,7 @@ PART = 32_768
 """So many signs of a text are made ready in one step."""
 _RATED, _CELLS = 200, 10
 """So many blocks are rated, and cells looked at, in one step."""
+_either = cast("Callable[[int, int], int]", operator.or_)  # pyright: ignore[reportUnknownMemberType]  (typeshed's words)
 
 
 class Sought:
@@ -79,7 +80,7 @@ class Sought:
         return self._mask(met, part) if met or self._signs else 0
 
     def _mask(self, met: set[bytes], part: bytes) -> int:
-        mask = reduce(or_, map(self._forms.__getitem__, met), 0)
+        mask = reduce(_either, map(self._forms.__getitem__, met), 0)
         if self._signs and not part.isascii():
             for sign, at in self._signs.items():
                 if sign in part:
