@@ -141,8 +141,23 @@ class Index:
     def add(self, text: str) -> Steps[None]:
         """Take a text; each step reads one block of it, or makes a part of it ready."""
         at = len(self.texts)
-        whole, parts = bytearray(), list[int]()
         self.texts.append(text)
+        if len(text) > PART:
+            yield from self._add_long(at, text)
+            return
+        raw = raw_of(text)
+        self.raws.append(raw)
+        self._parts.append([0])
+        self.size += len(raw)
+        lowered = low(raw)
+        add, telling = self.blocks.append, self.sought.telling
+        for start, end in cut(raw, lowered, BLOCK):
+            add(Block(at, start, end, telling(lowered[start:end])))
+            yield
+
+    def _add_long(self, at: int, text: str) -> Steps[None]:
+        whole = bytearray()
+        parts: list[int] = []
         self.raws.append(whole)
         self._parts.append(parts)
         add, telling = self.blocks.append, self.sought.telling
@@ -152,10 +167,7 @@ class Index:
             more = first + PART < len(text)
             begun = len(whole) - len(lowered)
             parts.append(len(whole))
-            if more or first:
-                whole += raw
-            else:
-                self.raws[at] = raw
+            whole += raw
             self.size += len(raw)
             ahead += raw
             lowered += low(raw)
@@ -165,8 +177,7 @@ class Index:
                 if more and start + 2 * BLOCK + 4 > len(lowered):  # where it ends shows in the next part
                     ahead, lowered = ahead[start:], lowered[start:]
                     break
-                mask = telling(lowered[start:end])
-                add(Block(at, begun + start, begun + end, mask))
+                add(Block(at, begun + start, begun + end, telling(lowered[start:end])))
                 yield
 
     def held(self) -> frozenset[int]:
