@@ -116,7 +116,7 @@ def test_the_server_says_when(headers: dict[str, str], server: LangfuseServer, o
     sink.emit([a_result()])
     assert until(lambda: bool(server.scores))
     assert 0.4 < time.monotonic() - begun < 4
-    assert [429, 202] == [status for method, _, status, _ in server.asked if method == "POST"]
+    assert until(lambda: [429, 202] == [status for method, _, status, _ in server.asked if method == "POST"])
     sink.close()
 
 

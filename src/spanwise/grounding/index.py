@@ -25,7 +25,7 @@ PART = 32_768
 """So many signs of a text are made ready in one step."""
 _RATED, _CELLS = 200, 10
 """So many blocks are rated, and cells looked at, in one step."""
-_either = cast("Callable[[int, int], int]", operator.or_)  # pyright: ignore[reportUnknownMemberType]  (typeshed's words)
+_either = cast("Callable[[int, int], int]", operator.or_)  # pyright: ignore[reportUnknownMemberType]  # of anything
 
 
 class Sought:
