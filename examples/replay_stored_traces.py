@@ -39,6 +39,8 @@ async def replay(store: Store) -> None:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit("give files of spans, such as tests/recordings/langgraph__openinference.json")
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "runs.db", max_age_s=None) as kept:
         kept.add(spanwise.score(sys.argv[1:]))  # what `spanwise.instrument(app, store=True)` does in an app
         asyncio.run(replay(kept))
