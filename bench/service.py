@@ -46,7 +46,6 @@ _SENDERS = 4
 _ROUNDS = 3
 _KINDS = ("naive", "group", "score", "served")
 _TARGETS = {"group": 2.5, "score": 1.2}
-_REPLICAS = 1.8
 _DEAF_S = 60
 
 
@@ -73,14 +72,6 @@ def _sized(plan: Plan, requests: Path, label: str) -> None:
         value = statistics.median(taken[kind])
         note = f"{rounds} rounds, server's processor time: {1e6 / value:,.0f} spans/s a core"
         plan.add(Figure(area="M11", name=f"{kind}, {label}", value=value, unit="us/span", note=note))
-    alone, beside = ([sum(_capacities(count, requests)) for _ in range(rounds)] for count in (1, 2))
-    value = statistics.median(beside) / statistics.median(alone)
-    note = "spans for a second of each server's processor time, the servers' sum; two cores, senders among them"
-    plan.add(
-        Figure(
-            area="M11", name=f"two replicas / one, {label}", value=value, unit="x", op=">=", target=_REPLICAS, note=note
-        )
-    )
     for kind, target in _TARGETS.items():
         value = statistics.median(a / b for a, b in zip(taken["naive"], taken[kind], strict=True))
         plan.add(Figure(area="M11", name=f"naive / {kind}, {label}", value=value, unit="x", op=">=", target=target))
@@ -117,12 +108,6 @@ def _one(kind: str, requests: Path) -> float:
         server.stdin.flush()
         found: dict[str, float] = json.loads(server.stdout.readline())
     return found["cpu_s"] / found["spans"] * 1e6
-
-
-def _capacities(count: int, requests: Path) -> list[float]:
-    """Spans for a second of processor time of each of so many servers that score at the same time."""
-    with ThreadPoolExecutor(count) as pool:
-        return [1e6 / one for one in pool.map(lambda _: _one("score", requests), range(count))]
 
 
 # What follows runs in processes of its own.
