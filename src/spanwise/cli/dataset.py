@@ -54,7 +54,7 @@ def to_dataset(
     """Make a dataset of pydantic-evals out of the runs that the store has kept, the newest first.
 
     A case has the query as inputs, the answer as expected output, and in its metadata the tools, calls and documents of
-    the run as expectations, to be edited. What is given must all hold, as of `spanwise store list`.
+    the run as expectations, to be edited. What is given must all hold, as of `spanwise store ls`.
     """
     require()
     since_ns = began_since(since)

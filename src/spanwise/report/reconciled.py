@@ -81,7 +81,8 @@ class Tally:
                 count = self.counts[reason, state]
                 told += [("", f"{count:,} {meaning}", "dim")] if count else []
         if not self.counts:
-            told.append(("to do", "nothing: every run has its scores", ""))
+            why = "every run has its scores" if self.looked_at else "there was no trace to look at"
+            told.append(("to do", f"nothing: {why}", ""))
         if self.more:
             told.append(("left", "more traces than --limit allows; the next run goes on with them", "yellow"))
         rows(to, told)
