@@ -88,6 +88,12 @@ def test_texts_that_cannot_be_read_together(other: str) -> None:
     ]
 
 
+def test_two_objects_in_one_text_make_up_for_no_other() -> None:
+    """Two objects in one text and none in the next are not taken for one in each: the empty ones are alike."""
+    calls = [call('{"q":"a"}\n{"q":"b"}'), call(" "), call('{"q":"c"}\n{"q":"d"}'), call(" ")]
+    assert [(1, 3)] == duplicates(calls)
+
+
 def test_arguments_that_are_not_recorded() -> None:
     """A call without arguments equals none; the tools are named of which it is not known."""
     calls = [call(None), call(None), call('{"q": "a'), call(None, "lookup"), call('{"q":"a"}', "other")]

@@ -140,17 +140,17 @@ def _against(run: Run, calls: Sequence[ToolCall], expected: tuple[str, ...], sou
     have, wants = set(names), set(expected)
     lost = {call.name for call in calls if call.name not in have} if len(names) < len(calls) else set[str]()
     made, met = len(have) + len(lost), len(have & wants)
+    wanted, done = Counter(expected), Counter(names)
     if len(wants) < len(expected):
-        wanted, done = Counter(expected), Counter(names)
-        often = [name for name in wants if wanted[name] > 1]
-        made += sum(done[name] - 1 for name in often if name in have)
-        met += sum(min(done[name], wanted[name]) - 1 for name in often if name in have)
+        for name, times in wanted.items():
+            if times > 1 and name in have:
+                made += done[name] - 1
+                met += min(done[name], times) - 1
     value = 2 * met / (made + len(expected)) if made or expected else 1.0
     reason = _reason(met, made, len(expected), source, kind)
     idle = _idle(never_ran(run), None)
     if value == 1.0:
         return Score(name=_NAME, value=1.0, reason=reason, issues=idle)
-    wanted, done = Counter(expected), Counter(names)
     surplus = {
         name for name, count in done.items() if name not in wanted or (wanted[name] > 1 and count > wanted[name])
     }

@@ -22,11 +22,12 @@ from spanwise.model.lazy import lazy
 Key: TypeAlias = tuple[str, bytes]
 Pair: TypeAlias = tuple[ToolCall, ToolCall]
 
-_decode_lines = msgspec.json.Decoder().decode_lines
+_decode_lines = msgspec.json.Decoder(dict).decode_lines
 _encode_lines = msgspec.json.Encoder(order="deterministic").encode_lines
 
 # What tells near-duplicates apart at first glance: letters and digits, whatever stands between them.
 _GLANCED_OVER = bytes(code for code in range(256) if code > 127 or (not chr(code).isalnum() and code != 10))
+_LOWERED = bytes(range(256)).lower()
 _QUOTES = "\"'()[]\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
 _ENDS = ".,;:?\u2026"
 _PLACES = frozenset(
@@ -47,22 +48,22 @@ class Asked:
     """
 
     def __init__(
-        self,
-        names: Sequence[str],
-        given: Sequence[bytes | None],
-        untold: tuple[str, ...] = (),
-        *,
-        unlike: bool = False,
+        self, calls: Sequence[ToolCall], given: Sequence[bytes | None] | bytes, untold: tuple[str, ...] = ()
     ) -> None:
-        self.names = names
-        self.given = given
         self.untold = untold
-        self.unlike = unlike
+        self.unlike = isinstance(given, bytes)  # all of them, each on a line, not cut up: mostly nobody reads them
+        self._calls = calls
+        self._given = given
+
+    @lazy
+    def given(self) -> Sequence[bytes | None]:
+        """The bytes of each call."""
+        return self._given.split(b"\n")[:-1] if isinstance(self._given, bytes) else self._given
 
     @lazy
     def keys(self) -> Sequence[Key | None]:
         """Equal for the same tool and arguments; None for a call that equals no other."""
-        return [None if one is None else (name, one) for name, one in zip(self.names, self.given, strict=True)]
+        return [None if one is None else (call.name, one) for call, one in zip(self._calls, self.given, strict=True)]
 
     @lazy
     def distinct(self) -> bool:
@@ -86,34 +87,36 @@ _NOTHING = Repeats()
 
 def asked_of(calls: Sequence[ToolCall]) -> Asked:
     """What each of the calls asked for."""
-    names = [call.name for call in calls]
     together = _together([call.raw_arguments for call in calls])
     if together is not None:
         values, encoded = together
-        lines = encoded.split(b"\n")[:-1]
-        if _are_unlike(encoded, len(lines)):
-            return Asked(names, lines, unlike=True)
+        if _are_unlike(encoded, len(calls)):
+            return Asked(calls, encoded)
         if not _is_masked(encoded):
-            return Asked(names, lines if _is_canonical(encoded) else [canonical(value) for value in values])
+            clean = _is_canonical(encoded)
+            return Asked(calls, encoded.split(b"\n")[:-1] if clean else [canonical(value) for value in values])
     keys = [(call.name, canonical_of(call)) if call.arguments_state == "present" else None for call in calls]
-    count = Counter(names)
-    bare = {name for name, key in zip(names, keys, strict=True) if key is None and count[name] > 1}
+    count = Counter(call.name for call in calls)
+    bare = {call.name for call, key in zip(calls, keys, strict=True) if key is None and count[call.name] > 1}
     masked = {key for key, times in Counter(keys).items() if key is not None and times > 1 and _is_masked(key[1])}
     bare.update(name for name, _ in masked)
     untold = tuple(name for name in count if name in bare)
-    return Asked(names, [None if key is None or key in masked else key[1] for key in keys], untold)
+    return Asked(calls, [None if key is None or key in masked else key[1] for key in keys], untold)
 
 
 def _together(texts: Sequence[object]) -> tuple[Sequence[object], bytes] | None:
     """Texts that each hold one JSON object on one line, or mappings: decoded, and encoded again; None for all else."""
     try:
-        values = texts
         if texts and type(texts[0]) is str:
-            joined = "\n".join(cast("Sequence[str]", texts))
-            if joined.count("\n") >= len(texts):
+            given = cast("Sequence[str]", texts)
+            if "\n" in "".join(given):
                 return None
-            values = _decode_lines(joined)
-        if len(values) != len(texts) or set(map(type, values)) != {dict}:
+            values = _decode_lines("\n".join(given))
+            if len(values) != len(texts):
+                return None
+        elif set(map(type, texts)) == {dict}:
+            values = texts
+        else:
             return None
         return values, _encode_lines(values)
     except (TypeError, ValueError, msgspec.DecodeError, RecursionError):
@@ -127,8 +130,7 @@ def _are_unlike(encoded: bytes, count: int) -> bool:
     """No two of so many lines are nearly the same, whatever their numbers and spaces: all differ at first glance."""
     if encoded.find(b".") >= 0 and encoded.find(b".0") >= 0:
         return False
-    glances = _glances(encoded[:-1])
-    return len(glances) == count == len(set(glances))
+    return len(set(_glances(encoded[:-1]))) == count
 
 
 def _is_canonical(encoded: bytes) -> bool:
@@ -220,6 +222,8 @@ def _changed(first: ToolCall, again: ToolCall) -> bool:
 
 def _glances(lines: bytes) -> Sequence[bytes]:
     """For each line what is equal for those that are nearly the same, found for all of them at once."""
+    if lines.isascii() and lines.find(b"\\") < 0:
+        return lines.translate(_LOWERED, _GLANCED_OVER).split(b"\n")
     text = lines.decode(errors="ignore")
     if "\\" in text:
         for escape in _ESCAPES:
