@@ -111,8 +111,7 @@ def reading(text: str, sought: Sought) -> Steps[Read]:
         zip(words, slots, strict=True), zip(words[1:], slots[1:], strict=True), strict=False
     ):
         if first in content and second in content and text[one.end : two.start] in {" ", "-"}:
-            sought.also(one.text + two.text, first)
-            sought.also(one.text + two.text, second)
+            sought.also(one.text + two.text, first, second)
     yield
     first = (
         frozenset(slots[:1]) & content

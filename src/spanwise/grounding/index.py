@@ -8,13 +8,14 @@ support it.
 
 from __future__ import annotations
 
-import operator
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache, reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import NamedTuple
+
+import msgspec
 
 from spanwise.grounding.steps import Steps
 from spanwise.grounding.words import STOP, forms_of, is_unspaced, low, raw_of, text_of
@@ -25,7 +26,11 @@ PART = 32_768
 """So many signs of a text are made ready in one step."""
 _RATED, _CELLS = 200, 10
 """So many blocks are rated, and cells looked at, in one step."""
-_either = cast("Callable[[int, int], int]", operator.or_)  # pyright: ignore[reportUnknownMemberType]  # of anything
+
+
+@lru_cache(maxsize=8192)
+def _raw_forms(word: str) -> tuple[bytes, ...]:
+    return tuple(dict.fromkeys(map(raw_of, forms_of(word))))
 
 
 class Sought:
@@ -34,7 +39,7 @@ class Sought:
     def __init__(self) -> None:
         self.slots: dict[str, int] = {}
         self._forms: dict[bytes, int] = {}
-        self._first: dict[bytes, int] = {}
+        self._first: dict[bytes, int] = {}  # of a form that stands for several slots: which it was sought for first
         self._signs: dict[bytes, int] = {}
         self._all: set[bytes] = set()
         self._telling: set[bytes] = set()
@@ -47,18 +52,28 @@ class Sought:
             if is_unspaced(word):
                 self._signs[raw_of(word)] = at
             else:
-                for form in forms_of(word):
-                    self.also(form, at, telling=word not in STOP)
+                self._seek(_raw_forms(word), at, telling=word not in STOP)
         return at
 
-    def also(self, form: str, at: int, *, telling: bool = True) -> None:
-        """Seek one more form of a slot; one that is not telling only where a block is looked at closely."""
-        key = raw_of(form)
-        self._first.setdefault(key, at)
-        self._forms[key] = self._forms.get(key, 0) | 1 << at
-        self._all.add(key)
+    def also(self, form: str, *slots: int) -> None:
+        """Seek one more form of some slots."""
+        raw = (raw_of(form),)
+        for at in slots:
+            self._seek(raw, at, telling=True)
+
+    def _seek(self, forms: Sequence[bytes], at: int, *, telling: bool) -> None:
+        # Forms that are not telling are sought only where a block is looked at closely.
+        if self._all.isdisjoint(forms):
+            self._forms.update(dict.fromkeys(forms, 1 << at))
+        else:
+            for form in forms:
+                before = self._forms.get(form, 0)
+                if before:
+                    self._first.setdefault(form, before.bit_length() - 1)
+                self._forms[form] = before | 1 << at
+        self._all.update(forms)
         if telling:
-            self._telling.add(key)
+            self._telling.update(forms)
 
     def of(self, word: str) -> tuple[int, ...]:
         """The slots that a folded word stands for."""
@@ -67,7 +82,7 @@ class Sought:
         if mask is None:
             sign = self._signs.get(raw)
             return () if sign is None else (sign,)
-        first = self._first[raw]
+        first = self._first.get(raw, mask.bit_length() - 1)
         return (first, *sorted(slots_of(mask ^ 1 << first)))
 
     def found(self, part: bytes) -> frozenset[int]:
@@ -80,7 +95,9 @@ class Sought:
         return self._mask(met, part) if met or self._signs else 0
 
     def _mask(self, met: set[bytes], part: bytes) -> int:
-        mask = reduce(_either, map(self._forms.__getitem__, met), 0)
+        forms, mask = self._forms, 0
+        for form in met:
+            mask |= forms[form]
         if self._signs and not part.isascii():
             for sign, at in self._signs.items():
                 if sign in part:
@@ -106,7 +123,7 @@ def mask_of(slots: Iterable[int]) -> int:
     return mask
 
 
-class Block(NamedTuple):
+class Block(msgspec.Struct, frozen=True, gc=False):
     """A part of a text, and the sought words in it, small ones left out, as a mask."""
 
     text: int
@@ -292,7 +309,7 @@ def cut(raw: bytes, lowered: bytes, size: int) -> Iterable[tuple[int, int]]:
     while start < end:
         stop = start + size
         if stop < end:
-            space = find(b" ", stop, min(stop + size, end))
+            space = find(b" ", stop, stop + size)
             stop = space if space >= 0 else min(stop + size, end)
             while stop < end and raw[stop] & 0xC0 == 0x80:
                 stop += 1

@@ -16,11 +16,24 @@ from typing import NamedTuple
 _ENCODING = "surrogatepass"
 # Letters and digits of ASCII in lower case, all else of ASCII a space; other bytes stay.
 _LOW = bytes(code if code > 127 else ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(256))
-# Quotes, dashes, dots and spaces that are no ASCII, in UTF-8: U+2000 to U+206F, U+00A0 to U+00BF.
-_GENERAL = re.compile(rb"\xe2[\x80\x81][\x80-\xbf]")
-_LATIN = re.compile(rb"\xc2[\xa0-\xbf]")
+
+
+class _Marks(NamedTuple):
+    """Signs that divide words: the first byte of each, between what the second one is, and as many spaces."""
+
+    lead: bytes
+    least: int
+    most: int
+    spaces: bytes
+    everywhere: re.Pattern[bytes]
+
+
+# Quotes, dashes, dots and spaces that are no ASCII, in UTF-8: U+2000 to U+207F, U+00A0 to U+00BF.
+_GENERAL = _Marks(b"\xe2", 0x80, 0x81, b"   ", re.compile(rb"\xe2[\x80\x81][\x80-\xbf]"))
+_LATIN = _Marks(b"\xc2", 0xA0, 0xBF, b"  ", re.compile(rb"\xc2[\xa0-\xbf]"))
 # Of rarer bytes than one in so many each is looked for, which is faster than an expression that goes through them all.
 _RARE = 200
+_SPACE = 0x20
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 # How the UTF-8 of those begins.
 _IS_WIDE = (b"\xef\xbc", b"\xef\xbd", b"\xe3\x80\x80")
@@ -136,9 +149,9 @@ def is_unspaced(word: str) -> bool:
 def raw_of(text: str) -> bytes:
     """The bytes of a text, whatever stands in it; wide letters and digits of East Asian type are those of ASCII."""
     raw = text.encode("utf-8", _ENCODING)
-    if not raw.isascii() and (b"\xef" in raw or b"\xe3" in raw) and any(mark in raw for mark in _IS_WIDE):
-        return text.translate(_WIDE).encode("utf-8", _ENCODING)
-    return raw
+    if text.isascii() or (raw.find(b"\xef") < 0 and raw.find(b"\xe3") < 0):
+        return raw
+    return text.translate(_WIDE).encode("utf-8", _ENCODING) if any(mark in raw for mark in _IS_WIDE) else raw
 
 
 def text_of(raw: bytes | bytearray) -> str:
@@ -149,23 +162,25 @@ def text_of(raw: bytes | bytearray) -> str:
 def low(raw: bytes) -> bytes:
     """As many bytes with letters of ASCII in lower case, and a space for each byte of what divides words."""
     if not raw.isascii():
-        raw = _divided(_divided(raw, _GENERAL, b"\xe2", 3), _LATIN, b"\xc2", 2)
+        raw = _divided(_divided(raw, _GENERAL), _LATIN)
     return raw.translate(_LOW)
 
 
-def _divided(raw: bytes, marks: re.Pattern[bytes], lead: bytes, size: int) -> bytes:
-    """The same with spaces for the marks of a kind, which begin with a byte; few are put in one by one."""
-    at = raw.find(lead)
+def _divided(raw: bytes, marks: _Marks) -> bytes:
+    """The same with spaces for the marks of a kind; few are put in one by one."""
+    lead, least, most, spaces, everywhere = marks
+    find = raw.find
+    at = find(lead)
     if at < 0:
         return raw
-    out, spaces, find, is_mark = bytearray(raw), b" " * size, raw.find, marks.match
+    out, last = bytearray(raw), len(spaces) - 1
     for _ in range(len(raw) // _RARE + 1):
-        if is_mark(raw, at):
-            out[at : at + size] = spaces
+        if least <= raw[at + 1] <= most:
+            out[at] = out[at + 1] = out[at + last] = _SPACE
         at = find(lead, at + 1)
         if at < 0:
             return bytes(out)
-    return marks.sub(spaces, raw)
+    return everywhere.sub(spaces, raw)
 
 
 @lru_cache(maxsize=8192)
