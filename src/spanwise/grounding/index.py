@@ -28,7 +28,7 @@ _RATED, _CELLS = 200, 10
 """So many blocks are rated, and cells looked at, in one step."""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _raw_forms(word: str) -> tuple[bytes, ...]:
     return tuple(dict.fromkeys(map(raw_of, forms_of(word))))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 _ENCODING = "surrogatepass"
@@ -100,6 +99,8 @@ third 3rd|fourth 4th|fifth 5th|jan january|feb february|mar march|apr april|jun 
 sep sept september|oct october|nov november|dec december"""
 _GROUPS = [group.split() for group in _IRREGULAR.split("|")]
 _OF_GROUP = {word: group for group in _GROUPS for word in group}
+# One vowel before the last letter, which may be doubled then: run, running.
+_DOUBLES = re.compile(r"(?:^|[^aeiou]|qu)[aeiouy][^aeiouywx]$")
 _ENDINGS = ("", "s", "es", "ed", "ing", "e", "er", "ers", "ly", "al")
 
 
@@ -183,7 +184,6 @@ def _divided(raw: bytes, marks: _Marks) -> bytes:
     return everywhere.sub(spaces, raw)
 
 
-@lru_cache(maxsize=8192)
 def forms_of(word: str) -> tuple[str, ...]:
     """The forms in which a word may stand: its inflections, its accents left out, a number spelt out.
 
@@ -201,7 +201,7 @@ def forms_of(word: str) -> tuple[str, ...]:
         found.add(word[:3])
     if stem[-1] in "yi":
         found |= {stem[:-1] + ending for ending in ("y", "ies", "ied", "ier", "ily")}
-    if stem[-1] not in "aeiouy":
+    if _DOUBLES.search(stem):
         found |= {stem + stem[-1] + ending for ending in ("ed", "ing", "er")}
     if not word.isascii():
         found |= {bare for form in found if (bare := _bare(form)) != form}
