@@ -7,7 +7,8 @@ by its digits, rounded or not: 6840000.0 in `6.84 million`.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
+from itertools import chain
 
 import msgspec
 
@@ -61,21 +62,26 @@ class Forms(dict[str, tuple[str, ...]]):
     """What the words in a piece of text are looked for as, worked out once for each piece."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        forms = self[piece] = tuple(form for word in _WORD.findall(piece) for form in _forms(word))
+        bare = piece.strip(".,")
+        if bare.isalpha() and bare.isascii():  # as most are: one word, which no expression has to look for
+            forms = _forms(bare)
+        else:
+            forms = tuple([form for word in _WORD.findall(piece) for form in _forms(word)])
+        self[piece] = forms
         return forms
 
     def of(self, text: str) -> list[str]:
         """The words of a text in their forms, in order, each piece once."""
         lowered = text.lower()
         pieces = lowered.translate(_PIECES).split() if lowered.isascii() else lowered.split()
-        return [form for piece in dict.fromkeys(pieces) for form in self[piece]]
+        return list(chain.from_iterable(map(self.__getitem__, dict.fromkeys(pieces))))
 
 
-def _forms(word: str) -> Sequence[str]:
+def _forms(word: str) -> tuple[str, ...]:
     """A word as it is looked for: itself, nothing for one that stands everywhere, a number by value and digits."""
     number = word[0].isdecimal()
     if number and (word.isdecimal() or not word.isalnum()):
-        return _numbers(word)
+        return tuple(_numbers(word))
     says = (len(word) > 3 and word not in _COMMON) or number or word[-1].isdecimal()
     return (word,) if says else ()
 
