@@ -107,7 +107,8 @@ class Input:
         return content
 
     def _fetch(self, size: int) -> None:
-        parts, held = [self._ready[self._at :]], len(self._ready) - self._at
+        left = self._ready[self._at :]
+        parts, held = [left] if left else [], len(left)
         self._before += self._at
         try:
             while held < size and self._failure is None and (chunk := next(self._chunks, b"")):
@@ -153,11 +154,11 @@ def from_stream(
 ) -> Input:
     """The stream's bytes, decompressed if their first bytes say so."""
     raw = _Raw(stream, name=name, on_progress=on_progress)
-    head = raw.read(4)
+    head = raw.read(_CHUNK)  # a whole one, which stays as it is: most files are no larger
     raw.unread(head)
     if head.startswith(GZIP_MAGIC):
         chunks = _bounded(_gunzip(raw), raw, limits=limits)
-    elif head == ZSTD_MAGIC:
+    elif head.startswith(ZSTD_MAGIC):
         chunks = _bounded(_unzstd(raw), raw, limits=limits)
     else:
         chunks = iter(lambda: raw.read(_CHUNK), b"")
@@ -189,18 +190,22 @@ def _words(failure: Exception) -> str:
 class _Raw:
     """The bytes as stored; counts them, and takes back what was read too far."""
 
-    __slots__ = ("_back", "_on_progress", "_stream", "_told", "count", "name")
+    __slots__ = ("_at", "_back", "_on_progress", "_stream", "_told", "count", "name")
 
     def __init__(self, stream: BinaryIO | None, *, name: str, on_progress: Callable[[int], None] | None = None) -> None:
         self.name = name
         self.count = 0
         self._stream = stream
         self._back = b""
+        self._at = 0
         self._on_progress = on_progress
         self._told = 0
 
     def read(self, size: int) -> bytes:
-        taken, self._back = self._back[:size], self._back[size:]
+        taken = self._back[self._at : self._at + size]
+        self._at += len(taken)
+        if self._at == len(self._back):
+            self._back, self._at = b"", 0
         if not taken and self._stream is not None:
             try:
                 taken = self._stream.read(size)
@@ -214,7 +219,7 @@ class _Raw:
 
     def unread(self, data: bytes) -> None:
         self.count -= len(data)
-        self._back = data + self._back
+        self._back, self._at = data + self._back[self._at :], 0
 
     def error(self, message: str) -> SourceError:
         return SourceError(message, source=self.name, place=f"byte {self.count} of the compressed file")
