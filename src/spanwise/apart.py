@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from spanwise.model.ports import Sink
+from spanwise.model.raw import PackedSpan
 from spanwise.model.result import RunResult
 from spanwise.model.trace import Trace
 
@@ -51,6 +52,14 @@ class Receipt:
             self._then(self._kept)
 
 
+@dataclass(frozen=True, slots=True)
+class Receipts:
+    """For a finished trace: of its scores, and of those that come later, from evaluators that run elsewhere."""
+
+    scores: Receipt
+    later: Receipt
+
+
 def held_by(sink: object) -> int:
     """How many results a sink holds in memory only, as it says in `held`."""
     held: object = getattr(sink, "held", 0)
@@ -87,7 +96,8 @@ class _Batch:
 
 def _size(trace: Trace) -> int:
     texts = (value for span in trace.spans for value in span.raw.attributes.values() if isinstance(value, str))
-    return _SPAN * len(trace.spans) + sum(map(len, texts))
+    kept = (len(one.content) for one in (trace.records or {}).values() if isinstance(one, PackedSpan))
+    return _SPAN * len(trace.spans) + sum(map(len, texts)) + sum(kept)
 
 
 class Apart:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from spanwise.apart import Apart, Receipt, drops_of, held_by
+from spanwise.apart import Apart, Receipt, Receipts, drops_of, held_by
 from spanwise.masking import DEFAULT, shown
 from spanwise.model.ports import Content, Mask, Sink
 from spanwise.model.result import RunResult
 
-__all__ = ["Apart", "Delivery", "DeliverySettings", "Receipt", "level_of"]
+__all__ = ["Apart", "Delivery", "DeliverySettings", "Receipt", "Receipts", "level_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, cast, runtime_checkable
 
 from spanwise.assembly.assembler import LIVE, Assembler, AssemblySettings, Finished
-from spanwise.delivery import Delivery, DeliverySettings, Receipt
+from spanwise.delivery import Delivery, DeliverySettings, Receipt, Receipts
 from spanwise.evaluators.overall import Overall
 from spanwise.model.expectation import Rules
 from spanwise.model.ports import AnyEvaluator, Record, Sink
@@ -61,6 +61,17 @@ class Isolated(Protocol):
     def close(self, timeout_s: float = ..., /) -> bool: ...
 
 
+@runtime_checkable
+class Answering(Protocol):
+    """Evaluators that run elsewhere and give each answer with the receipt that came with its run.
+
+    The receipt of a run that gets no answer is done at once. What is not answered when they close keeps its own.
+    """
+
+    def ask(self, run: Run, revision: int, names: Collection[str], receipt: Receipt, /) -> None: ...
+    def answers(self) -> Sequence[tuple[RunResult, Receipt | None]]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Others:
     """The evaluators that are not ours: which of those in the scoring they are, and what keeps them in check.
@@ -90,7 +101,7 @@ class Pipeline:
 
     A sink that fails costs its own copy only, and is counted. `delivery` says what each gets to see, and whether it
     has a thread of its own. `pause` is called between small pieces of work: the place for a worker to let others run.
-    `receipts` makes one for each finished trace, which tells when the sinks are done with its results.
+    `receipts` makes those of each finished trace, which tell when the sinks are done with its results.
     """
 
     def __init__(
@@ -104,7 +115,7 @@ class Pipeline:
         others: Others | None = None,
         clock: Callable[[], int] | None = None,
         pause: Callable[[], None] = _nothing,
-        receipts: Callable[[Finished], Receipt] | None = None,
+        receipts: Callable[[Finished], Receipts] | None = None,
     ) -> None:
         self.scoring = scoring
         self.delivery = Delivery(sinks, delivery or DeliverySettings(), self._failed)
@@ -115,6 +126,7 @@ class Pipeline:
         self._clock = clock
         self._pause = pause
         self._receipts = receipts
+        self._answering = self._others.isolated if isinstance(self._others.isolated, Answering) else None
         self.assembler.pause = None if pause is _nothing else pause
         self._told: set[tuple[str, type[BaseException]]] = set()
 
@@ -127,11 +139,11 @@ class Pipeline:
         self._give(self.assembler.finished(now_ns), now_ns)
         self._collect()
 
-    def close(self, now_ns: int) -> None:
-        """Score what is finished, give the rest up, and close the sinks."""
+    def close(self, now_ns: int, *, elsewhere_s: float = 5.0) -> None:
+        """Score what is finished, give the rest up, and close the sinks; what runs elsewhere has so long to answer."""
         self._give(self.assembler.close(now_ns), now_ns)
         if self._others.isolated is not None:
-            self._others.isolated.close()
+            self._others.isolated.close(elsewhere_s)
             self._collect()
         self.delivery.close()
 
@@ -142,28 +154,50 @@ class Pipeline:
     def _give(self, finished: Iterable[Finished], now_ns: int) -> None:
         for item in finished:
             self._pause()
+            receipts = None if self._receipts is None else self._receipts(item)
+            later = None if receipts is None else receipts.later
             item.trace.pause = self.assembler.pause
-            results = [found for run in item.trace.runs if (found := self._scored(run, item.revision, now_ns))]
+            runs = item.trace.runs
+            results = [found for run in runs if (found := self._scored(run, item.revision, now_ns, later))]
             self.stats.scored += len(results)
             item.trace.pause = None  # from here on others read it, on threads of their own
-            self.delivery.emit(results, self._pause, None if self._receipts is None else self._receipts(item))
+            if later is not None:
+                later.done()
+            self.delivery.emit(results, self._pause, None if receipts is None else receipts.scores)
             if not results:
                 self.delivery.unscored(item.trace.trace_id)
 
     def _collect(self) -> None:
         """Hand on what came back from evaluators that run elsewhere."""
-        if self._others.isolated is not None:
+        if self._answering is not None:
+            for result, receipt in self._answering.answers():
+                self.delivery.emit([result], self._pause, receipt)
+        elif self._others.isolated is not None:
             self.delivery.emit(self._others.isolated.results(), self._pause)
 
-    def _scored(self, run: Run, revision: int, now_ns: int) -> RunResult | None:
+    @property
+    def lost_elsewhere(self) -> Mapping[str, int]:
+        """Why runs were not answered by evaluators that run elsewhere, as these count it."""
+        counts: object = getattr(self._others.isolated, "counts", None)
+        return cast("Mapping[str, int]", counts) if isinstance(counts, Mapping) else {}
+
+    def _submit(self, run: Run, revision: int, names: Collection[str], later: Receipt | None) -> None:
+        """Give a run to evaluators that run elsewhere."""
+        if self._answering is not None and later is not None:
+            later.expect()
+            self._answering.ask(run, revision, names, later)
+        elif self._others.isolated is not None:
+            self._others.isolated.submit(run, revision, names)
+
+    def _scored(self, run: Run, revision: int, now_ns: int, later: Receipt | None) -> RunResult | None:
         scoring = self.scoring
         try:
             chosen, sent = self._chosen(run, now_ns)
             if not chosen and not sent:
                 self.stats.unscored += 1
                 return None
-            if sent and self._others.isolated is not None:
-                self._others.isolated.submit(run, revision, sent)
+            if sent:
+                self._submit(run, revision, sent, later)
             return evaluate(
                 run,
                 chosen,

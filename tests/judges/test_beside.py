@@ -90,6 +90,44 @@ def test_a_judge_that_breaks_costs_its_score() -> None:
     assert ["error"] == [score.status for score in result.scores]
 
 
+class Counting:
+    """A receipt that counts."""
+
+    def __init__(self) -> None:
+        self.dones = 0
+
+    def done(self) -> None:
+        """Once more."""
+        self.dones += 1
+
+
+def test_receipts_come_back_with_answers() -> None:
+    """A run that is answered brings its receipt back, untouched; of one that will not be answered it is done."""
+    slow, receipt = Slow(), Counting()
+    beside = Beside({"slow": slow}, max_runs=1)
+    beside.ask(asked_and_answered(), 3, ["slow"], receipt)
+    for names in (["slow"], ["other"]):
+        dropped = Counting()
+        beside.ask(asked_and_answered(), 1, names, dropped)
+        assert 1 == dropped.dones
+    slow.may.set()
+    assert beside.close(10.0)
+    ((result, came),) = beside.answers()
+    assert (3, True, 0) == (result.revision, came is receipt, receipt.dones)
+    closed = Counting()
+    beside.ask(asked_and_answered(), 1, ["slow"], closed)
+    assert ({"judges_dropped": 2}, 1) == (beside.counts, closed.dones)
+
+
+def test_a_run_that_cannot_be_judged_is_done() -> None:
+    """Where no result can be made, the receipt is done when answers are taken."""
+    beside, receipt = Beside({"slow": Slow()}), Counting()
+    beside._judges = {}  # what breaks more than a judge
+    beside.ask(asked_and_answered(), 1, ["slow"], receipt)
+    assert beside.close(10.0)
+    assert ([], 1, {"judges_broken": 1}) == (list(beside.answers()), receipt.dones, beside.counts)
+
+
 @pytest.mark.parametrize("isolate", [None, "process"])
 def test_a_live_app_keeps_judges_beside_the_worker(isolate: str | None) -> None:
     """Built-in evaluators stay with the worker, judges get threads, others their share of time or a process."""

@@ -42,6 +42,54 @@ def test_spans_in_protobuf_stay_packed() -> None:
     assert (0, 0, "") == (batch.own, batch.rejected, batch.why)
 
 
+def test_what_packed_spans_stood_in_is_kept_once() -> None:
+    """Spans of equal scopes share what they stood in, also across requests; other schemas are other scopes."""
+    request = traces_request(2)
+    first, second = decode("traces", "protobuf", request.SerializeToString()).records
+    (again, _) = decode("traces", "protobuf", request.SerializeToString()).records
+    request.resource_spans[0].schema_url = "https://schemas/1"
+    (other, _) = decode("traces", "protobuf", request.SerializeToString()).records
+    assert isinstance(first, PackedSpan)
+    assert isinstance(second, PackedSpan)
+    assert isinstance(again, PackedSpan)
+    assert isinstance(other, PackedSpan)
+    assert first.frame is second.frame is again.frame
+    assert first.frame.resource + b"\x1a\x11https://schemas/1" == other.frame.resource
+    assert (first.scope, first.frame.scope) == (other.scope, other.frame.scope)
+
+
+@pytest.mark.parametrize("where", ["trace_state", "link", "scope", "schema_url"])
+def test_what_nobody_reads_is_sound_too(where: str) -> None:
+    """Text that is none, where only others would stumble over it, is not kept to be sent on to them."""
+    request = traces_request(1)
+    scoped = request.resource_spans[0].scope_spans[0]
+    mark = "not-text"
+    if where == "trace_state":
+        scoped.spans[0].trace_state = mark
+    elif where == "link":
+        scoped.spans[0].links.add(trace_id=TRACE, span_id=FIRST, trace_state=mark)
+    elif where == "scope":
+        scoped.scope.attributes.add(key="a").value.string_value = mark
+    else:
+        scoped.schema_url = mark
+    sound = request.SerializeToString()
+    (record,) = decode("traces", "protobuf", sound).records
+    assert isinstance(record, PackedSpan)
+    (record,) = decode("traces", "protobuf", sound.replace(mark.encode(), b"\xff\xfe-text!")).records
+    assert isinstance(record, RawSpan)
+
+
+def test_a_span_that_had_to_be_mended_is_known() -> None:
+    """What cannot be sent on as it came says so once it was unpacked, and unpacks to the same again."""
+    request = traces_request(1)
+    request.resource_spans[0].scope_spans[0].spans[0].kind = 77
+    (record,) = decode("traces", "protobuf", request.SerializeToString()).records
+    assert isinstance(record, PackedSpan)
+    assert record.frame.whole
+    first = record.unpack()
+    assert (False, first) == (record.frame.whole, record.unpack())
+
+
 def test_both_encodings_give_the_same_records() -> None:
     """Whether a request comes in protobuf or in JSON, its records are the same, with ids as bytes."""
     request = traces_request(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers import wait_for
+from tests.service.certificates import certificate
 from tests.service.serving import Service
 from tests.service.traffic import expected, logs_request, plan, post, spans_request
 from tests.sinks.otlp_server import OtlpServer
@@ -45,6 +47,56 @@ def test_unfinished_traces_are_handed_off(tmp_path: Path) -> None:
             service.start()
             assert 0 == service.metrics()["spanwise_serve_held_traces"]
             assert "handed off 20 traces, 0 left" in service.log()
+
+
+def test_they_are_handed_to_a_service_that_wants_a_token(tmp_path: Path) -> None:
+    """Another `spanwise serve` with a token takes unfinished traces from one that shows it, and scores them."""
+    token = tmp_path / "token"
+    token.write_text("a-long-secret\n")
+    traces = plan(5)
+    with (
+        Service(tmp_path / "to", *QUICK, "--token-file", str(token), "--idle-s", "1") as other,
+        Service(
+            tmp_path / "of", *QUICK, "--handoff-to", f"http://{other.http}", "--handoff-token-file", str(token)
+        ) as service,
+    ):
+        for trace in traces:
+            assert 200 == post(f"http://{service.http}", "traces", spans_request(trace.spans[:10]))
+        assert 0 == service.end()
+        assert "handed off 5 traces, 0 left" in service.log()
+        assert wait_for(lambda: len(other.runs()) == 5), other.log()
+        assert "a-long-secret" not in service.log() + other.log()
+
+
+def test_a_wrong_token_is_told_and_not_shown(tmp_path: Path) -> None:
+    """Where the token is refused, traces stay in the log, which says what to check and shows no secret."""
+    token = tmp_path / "token"
+    token.write_text("a-long-secret\n")
+    settings = '[serve]\nhandoff_token = "not-this-secret"\nhandoff_headers = { x-tenant = "nor-this-secret" }\n'
+    with (
+        Service(tmp_path / "to", "--token-file", str(token)) as other,
+        Service(tmp_path / "of", *QUICK, "--handoff-to", f"http://{other.http}", settings=settings) as service,
+    ):
+        assert 200 == post(f"http://{service.http}", "traces", spans_request(plan(1)[0].spans[:10]))
+        assert 0 == service.end()
+        assert "1 left in the write-ahead log" in service.log()
+        assert "check handoff_token and handoff_headers" in service.log()
+        assert "secret" not in service.log() + other.log()
+
+
+def test_they_are_handed_off_by_tls(tmp_path: Path) -> None:
+    """With certificates that vouch for it, a receiver by TLS gets traces with the headers that were set."""
+    cert, key = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    settings = f'[serve]\nhandoff_ca_file = "{cert}"\nhandoff_headers = {{ X-Tenant = "one" }}\nhandoff_token = "t-1"\n'
+    with OtlpServer(tls=context) as other:
+        with Service(tmp_path / "of", *QUICK, "--handoff-to", other.url, settings=settings) as service:
+            assert 200 == post(f"http://{service.http}", "traces", spans_request(plan(1)[0].spans[:10]))
+            assert 0 == service.end()
+            assert "handed off 1 traces, 0 left" in service.log()
+        ((_, headers, _),) = other.received.requests
+        assert ("one", "Bearer t-1") == (headers["x-tenant"], headers["authorization"])
 
 
 def test_without_a_taker_they_stay_in_the_log(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
 import typer
 
 from spanwise.errors import SpecError
+from spanwise.service.handoff import HandOff
 from spanwise.service.settings import ServeSettings, serve_settings, variable_of
 
 
@@ -63,6 +64,11 @@ def test_all_errors_at_once() -> None:
         ({"spans_to": "http://localhost:4318"}, "set scores_to, too"),
         ({"queue": 0}, "expected a number of at least 1"),
         ({"drain_s": -1.0}, "expected a number of at least 0"),
+        ({"handoff_token": "x"}, "handoff_to: not set"),
+        ({"handoff_to": "http://a:1", "handoff_token": "x", "handoff_token_file": "y"}, "are both set"),
+        ({"handoff_to": "http://a:1", "handoff_token_file": "missing"}, "handoff_token_file 'missing' cannot be read"),
+        ({"handoff_to": "http://a:1", "handoff_ca_file": "missing"}, "handoff_ca_file 'missing' cannot be used"),
+        ({"handoff_to": "http://a:1", "handoff_headers": "x=a\nb"}, "the header 'x' cannot be sent"),
     ],
 )
 def test_values_are_checked(flags: dict[str, object], words: str) -> None:
@@ -79,6 +85,36 @@ def test_a_token_opens_other_addresses(tmp_path: Path) -> None:
     assert b"a-long-secret" == found.access().token
 
 
+def test_headers_of_the_hand_off(tmp_path: Path) -> None:
+    """They are a table in the file, and name=value elsewhere; the token stands among them, from a file or not."""
+    wanted = {"x-tenant": "a b", "authorization": "Bearer one"}
+    to = {"handoff_to": "http://127.0.0.1:1"}
+    table = {**to, "handoff_headers": {"X-Tenant": "a b"}, "handoff_token": "one"}
+    assert (wanted, None) == serve_settings(table, {}, {}).handoff_access()
+    environ = {"SPANWISE_SERVE_HANDOFF_HEADERS": "X-Tenant=a%20b", "SPANWISE_SERVE_HANDOFF_TOKEN": "one"}
+    assert (wanted, None) == serve_settings(to, environ, {}).handoff_access()
+    token = tmp_path / "token"
+    token.write_text("one\n")
+    flags = {"handoff_headers": "x-tenant=a b,", "handoff_token_file": str(token)}
+    assert (wanted, None) == serve_settings(to, {}, flags).handoff_access()
+
+
+def test_secrets_are_not_shown() -> None:
+    """Neither errors nor what settings look like show a token or a header."""
+    table = {"handoff_to": "http://127.0.0.1:1", "handoff_token": ["s3cret"], "handoff_headers": {"a": ["s3cret"]}}
+    for told in (table, {**table, "handoff_token": "s3cret\n1", "handoff_headers": "s3cret"}):
+        with pytest.raises(SpecError) as caught:
+            serve_settings(told, {}, {})
+        assert "handoff_headers: expected a table of texts" in str(caught.value)
+        assert "s3cret" not in str(caught.value)
+    with pytest.raises(SpecError, match="the header 'authorization' cannot be sent") as caught:
+        serve_settings({**table, "handoff_token": "s3cret\n1", "handoff_headers": {}}, {}, {})
+    assert "s3cret" not in str(caught.value)
+    fine = serve_settings({**table, "handoff_token": "s3cret", "handoff_headers": {"a": "s3cret"}}, {}, {})
+    headers, ca_file = fine.handoff_access()
+    assert "s3cret" not in repr(fine) + repr(HandOff(fine.handoff_to, headers, ca_file))
+
+
 def test_each_setting_is_a_flag_and_on_the_page(root: Path) -> None:
     """Every setting has its flag, and its row on the page with its variable and its default."""
     from spanwise.cli.main import app
@@ -91,4 +127,4 @@ def test_each_setting_is_a_flag_and_on_the_page(root: Path) -> None:
         assert flag in flags
         row = next((line for line in page.splitlines() if f"`{flag}`" in line and line.startswith("|")), "")
         assert variable_of(one.name) in row
-        assert isinstance(one.default, bool) or str(one.default) in row, row
+        assert isinstance(one.default, bool) or one.default is MISSING or str(one.default) in row, row

@@ -16,6 +16,7 @@ from spanwise.assembly.tree import build_trace
 from spanwise.errors import SinkError
 from spanwise.model.raw import LogEvent, RawEvent, RawSpan, Scope
 from spanwise.model.result import RunResult
+from spanwise.sinks._otlp_spans import Forwarding
 from spanwise.sinks.otlp import encode_spans
 from spanwise.sources._otlp_packed import Packer
 from tests.making import agent, span, span_id, tool, trace_id
@@ -150,13 +151,42 @@ def test_late_spans(server: OtlpServer, outbox: Path) -> None:
     stats = sink.stats().spans
     assert stats is not None
     counts = stats.counts
-    assert (1, 3, 1, 2, 1) == (
+    assert (1, 3, 1, 3, 1) == (
         counts.traces,
         counts.spans,
         counts.late_spans,
         counts.late_scores,
         counts.forgotten,
     )
+
+
+def test_what_another_process_forwarded(server: OtlpServer, outbox: Path) -> None:
+    """Of a trace that was handed out before, only what came since is forwarded, though this sink never saw it."""
+    spans = [agent(1), tool(2, parent=1), tool(3, parent=1)]
+    for one in spans:
+        one.start_ns, one.end_ns = START + one.start_ns, START + one.end_ns
+    sink = sink_to(server, outbox, spans_to=server.url)
+    for revision, count, late in ((1, 2, ()), (2, 3, (span_id(3),)), (3, 3, (span_id(3),))):
+        run = build_trace(spans[0].trace_id, spans[:count]).runs[0]
+        run.trace.late = frozenset(late)
+        sink.emit([RunResult(run=run, scores=(a_score(),), revision=revision)])
+    first = build_trace("7" * 32, spans[:1]).runs[0]
+    first.trace.late = frozenset({span_id(1)})
+    sink.emit([RunResult(run=first, scores=(a_score(value=0.5),), revision=2)])
+    assert sink.flush(10)
+    sink.close()
+    assert [span_id(3), span_id(1)] == [one.span_id for one in server.received.spans]
+    assert 0.5 == server.received.spans[1].attributes["spanwise.score.overall"]
+
+
+def test_traces_of_long_ago_are_not_forwarded_twice() -> None:
+    """Scores that come much later, as those of judges do, send no span again."""
+    forwarding = Forwarding(most=2)
+    results = [a_result(number) for number in range(1, 6)]
+    for result in results:
+        assert forwarding.parcels_of([result])
+    assert [[]] * 5 == [forwarding.parcels_of([result]) for result in results]
+    assert (5, 5) == (forwarding.counts.traces, forwarding.counts.late_scores)
 
 
 def test_joined_log_records_are_no_events(server: OtlpServer, outbox: Path) -> None:

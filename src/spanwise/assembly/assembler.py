@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -299,15 +300,19 @@ class Assembler:
         self._done_bytes += entry.bytes - entry.done_bytes
         entry.done_spans, entry.done_bytes = entry.held, entry.bytes
 
-    def restore(self, key: Key, revision: int, now_ns: int, *, finished: bool) -> None:
+    def restore(
+        self, key: Key, revision: int, now_ns: int, *, finished: bool, handed: AbstractSet[Key] | None = None
+    ) -> None:
         """Go on with a trace that was handed out under this revision before, perhaps by another process.
 
-        One that is `finished` is not handed out for what is held of it now, only for what comes yet.
+        One that is `finished` is not handed out for what is held of it now, only for what comes yet. The spans
+        `handed`, all of them where none are given, are no late ones.
         """
         entry = self._open.get(key)
         if entry is None:
             return
         entry.revision = revision
+        entry.hand(handed)
         if finished:
             del self._open[key]
             entry.state = "done"
@@ -317,7 +322,7 @@ class Assembler:
 
     def open_keys(self) -> list[tuple[Key, int]]:
         """The traces that are not finished, with the revision under which each was handed out last, mostly 0."""
-        return [(key, entry.revision) for key, entry in self._open.items()]
+        return [(key, entry.revision or min(entry.handed, 1)) for key, entry in self._open.items()]
 
     def look(self, key: Key) -> tuple[list[SpanRecord], list[LogEvent]]:
         """What is held of an open trace."""
@@ -346,7 +351,9 @@ class Assembler:
             disagreeing=entry.disagreeing,
             pause=self.pause,
         )
-        trace.revision = entry.revision
+        trace.revision, trace.late = entry.revision, entry.late()
+        trace.records = dict(entry.spans) if self.settings.records else None
+        entry.hand()
         return Finished(trace=trace, revision=entry.revision, reason=reason)
 
     def _release(self, entry: Entry) -> None:

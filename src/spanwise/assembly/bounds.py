@@ -15,7 +15,10 @@ _S = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblySettings:
-    """When a trace is finished, and how much may be held. None switches a limit off."""
+    """When a trace is finished, and how much may be held. None switches a limit off.
+
+    `records` has finished traces keep the records that they were built from, for those who send them on as they came.
+    """
 
     finish: Finish = "end"
     grace_ns: int = 0
@@ -28,6 +31,7 @@ class AssemblySettings:
     max_bytes: int | None = None
     max_tombstones: int = 10_000
     unit: Literal["run", "trace"] = "run"
+    records: bool = False
 
     def __post_init__(self) -> None:
         for name in ("grace_ns", "idle_ns", "late_ns", "max_age_ns"):

@@ -70,6 +70,30 @@ def serve(
     handoff_to: Annotated[
         str | None, _url("--handoff-to", "At SIGTERM give unfinished traces to this OTLP/HTTP receiver.")
     ] = None,
+    handoff_headers: Annotated[
+        str | None,
+        typer.Option(
+            "--handoff-headers",
+            metavar="NAME=VALUE,...",
+            help="What requests to it carry; secrets better by environment, since others see the flags of a process.",
+            show_default=False,
+        ),
+    ] = None,
+    handoff_token: Annotated[
+        str | None,
+        typer.Option(
+            "--handoff-token",
+            metavar="TOKEN",
+            help="The token that it wants; better --handoff-token-file, since others see the flags of a process.",
+            show_default=False,
+        ),
+    ] = None,
+    handoff_token_file: Annotated[
+        str | None, _file("--handoff-token-file", "The token that it wants, in a file.")
+    ] = None,
+    handoff_ca_file: Annotated[
+        str | None, _file("--handoff-ca-file", "Certificates (PEM) that vouch for it; the system's otherwise.")
+    ] = None,
     wal_folder: Annotated[
         str | None,
         typer.Option(
@@ -94,6 +118,9 @@ def serve(
         float | None, _number("--idle-s", "Score a trace without an ended root when nothing came for so long [300].")
     ] = None,
     late_s: Annotated[float | None, _number("--late-s", "Score again for spans that come so late [30].")] = None,
+    judges_s: Annotated[
+        float | None, _number("--judges-s", "Keep a trace in the log so long for its judges' verdicts [600].")
+    ] = None,
     max_traces: Annotated[int | None, _number("--max-traces", "Unfinished traces at once [100000].")] = None,
     max_spans: Annotated[int | None, _number("--max-spans", "Spans of these [1000000].")] = None,
     max_mb: Annotated[int | None, _number("--max-mb", "About how much memory these may take [1024].")] = None,
@@ -121,9 +148,12 @@ def serve(
     """
     flags: dict[str, object] = {
         "grpc": grpc, "http": http, "token_file": token_file, "tls_cert": tls_cert, "tls_key": tls_key,
-        "scores_to": scores_to, "spans_to": spans_to, "handoff_to": handoff_to, "wal_folder": wal_folder,
+        "scores_to": scores_to, "spans_to": spans_to, "handoff_to": handoff_to,
+        "handoff_headers": handoff_headers, "handoff_token": handoff_token, "handoff_token_file": handoff_token_file,
+        "handoff_ca_file": handoff_ca_file, "wal_folder": wal_folder,
         "wal_max_mb": wal_max_mb, "wal_fsync": None if wal_fsync is None else wal_fsync.value,
-        "no_wal": no_wal or None, "grace_s": grace_s, "idle_s": idle_s, "late_s": late_s, "max_traces": max_traces,
+        "no_wal": no_wal or None, "grace_s": grace_s, "idle_s": idle_s, "late_s": late_s, "judges_s": judges_s,
+        "max_traces": max_traces,
         "max_spans": max_spans, "max_mb": max_mb, "max_trace_spans": max_trace_spans, "queue": queue,
         "drain_s": drain_s,
     }  # fmt: skip

@@ -13,7 +13,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from spanwise.model.ports import AnyEvaluator
 from spanwise.model.result import RunResult
@@ -23,10 +23,17 @@ from spanwise.run import THRESHOLDS, evaluate
 _log = logging.getLogger("spanwise")
 
 
+class Receipt(Protocol):
+    """Is told when something was done."""
+
+    def done(self) -> None: ...
+
+
 class _Item(NamedTuple):
     run: Run
     revision: int
     names: tuple[str, ...]
+    receipt: Receipt | None = None
 
 
 class Beside:
@@ -72,14 +79,21 @@ class Beside:
 
     def submit(self, run: Run, revision: int = 1, names: Collection[str] | None = None) -> None:
         """Have a run judged, by the judges of these names or by all; dropped and counted if too many wait."""
-        asked = tuple(name for name in self.evaluators if names is None or name in names)
-        if not asked:
-            return
-        spans = len(run.trace.spans)
+        self._take(_Item(run, revision, tuple(name for name in self.evaluators if names is None or name in names)))
+
+    def ask(self, run: Run, revision: int, names: Collection[str], receipt: Receipt) -> None:
+        """Have a run judged, and its receipt given back with the answer; it is done if there will be none."""
+        if not self._take(_Item(run, revision, tuple(name for name in self.evaluators if name in names), receipt)):
+            receipt.done()
+
+    def _take(self, item: _Item) -> bool:
+        if not item.names:
+            return False
+        spans = len(item.run.trace.spans)
         with self._changed:
             if self._closing or self._runs >= self._max_runs or self._spans + spans > self._max_spans:
                 self._count("judges_dropped")
-                return
+                return False
             self._runs += 1
             self._spans += spans
             self._working += 1
@@ -87,18 +101,25 @@ class Beside:
                 thread = threading.Thread(target=self._serve, name="spanwise-judging", daemon=True)
                 self._threads.append(thread)
                 thread.start()
-        self._queue.put(_Item(run, revision, asked))
+        self._queue.put(item)
+        return True
 
     def results(self) -> Sequence[RunResult]:
         """What was judged since the last call."""
-        found: list[RunResult] = []
+        return [result for result, _ in self.answers()]
+
+    def answers(self) -> Sequence[tuple[RunResult, Receipt | None]]:
+        """What was judged since the last call, with the receipts that came with the runs."""
+        found: list[tuple[RunResult, Receipt | None]] = []
         while self._done:
             item, result = self._done.popleft()
             with self._changed:
                 self._runs -= 1
                 self._spans -= len(item.run.trace.spans)
             if result is not None:
-                found.append(result)
+                found.append((result, item.receipt))
+            elif item.receipt is not None:
+                item.receipt.done()
         return found
 
     @property

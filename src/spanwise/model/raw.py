@@ -68,6 +68,18 @@ class RawSpan(msgspec.Struct, gc=False):
     dropped: int = 0
 
 
+class Frame(msgspec.Struct, gc=False):
+    """What is the same for all packed spans of a scope: how they are read, and what they stood in on the wire."""
+
+    read: Callable[[PackedSpan], RawSpan]
+    resource: bytes = b""
+    """The fields around its scopes: the resource, and the address of its schema."""
+    scope: bytes = b""
+    """The fields around its spans: the scope, and the address of its schema."""
+    whole: bool = False
+    """What came can go out again as it is."""
+
+
 class PackedSpan(msgspec.Struct, gc=False):
     """A span as the bytes that it came in, with what its assembly asks of it; the rest is read when it is needed."""
 
@@ -79,11 +91,11 @@ class PackedSpan(msgspec.Struct, gc=False):
     parent_remote: bool
     scope: Scope
     content: bytes
-    read: Callable[[PackedSpan], RawSpan]
+    frame: Frame
 
     def unpack(self) -> RawSpan:
         """The span with all that it holds."""
-        return self.read(self)
+        return self.frame.read(self)
 
 
 SpanRecord: TypeAlias = RawSpan | PackedSpan

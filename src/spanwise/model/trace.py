@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from spanwise.model.calls import (
@@ -30,7 +30,7 @@ from spanwise.model.content import Memo, ToolDefinition
 from spanwise.model.effects import has_effect
 from spanwise.model.episodes import Episode, episodes_of
 from spanwise.model.lazy import lazy
-from spanwise.model.raw import hex_trace_id
+from spanwise.model.raw import Key, SpanRecord, hex_trace_id
 from spanwise.model.repeats import Asked, Repeats, asked_of, near_repeats_of, repeats_of
 from spanwise.model.span import LLM_KINDS, TIMES, Span, SpanError, SpanStatus
 
@@ -69,8 +69,10 @@ class Trace:
         "completeness",
         "facts",
         "key",
+        "late",
         "memo",
         "pause",
+        "records",
         "repairs",
         "revision",
         "roots",
@@ -102,6 +104,10 @@ class Trace:
         self.memo = Memo()
         self.source = ""
         self.revision = 1
+        self.late: Collection[Key] | None = None
+        """Of a trace that was handed out before, perhaps by another process, the spans that came since; None of new."""
+        self.records: Mapping[Key, SpanRecord] | None = None
+        """The spans as they came, where whoever assembled it was asked to keep them."""
         self.pause: Callable[[], None] | None = None
         """Called between small pieces of what is read out of the spans, by whoever wants to let others run."""
 

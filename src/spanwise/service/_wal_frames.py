@@ -20,8 +20,9 @@ from typing import Literal, TypeAlias
 
 Signal: TypeAlias = Literal["traces", "logs"]
 Content: TypeAlias = Literal["protobuf", "json"]
-How: TypeAlias = Literal["scored", "handed_off", "given_up"]
-"""What became of a trace: its scores are safe, another service has it, or it was refused or came too late."""
+How: TypeAlias = Literal["scored", "handed_off", "given_up", "told"]
+"""What became of a trace: its scores are safe, another service has it, it was refused or came too late, or its scores
+are safe but for those that are still waited for, so that it is not done."""
 
 MAGIC = b"SPANWAL1"
 HEAD = len(MAGIC) + 8
@@ -30,7 +31,7 @@ _BATCH = struct.Struct("<QBBI")
 _MARK = struct.Struct("<16sBIQ")
 _SIGNALS: tuple[Signal, ...] = ("traces", "logs")
 _CONTENTS: tuple[Content, ...] = ("protobuf", "json")
-_HOWS: tuple[How, ...] = ("scored", "handed_off", "given_up")
+_HOWS: tuple[How, ...] = ("scored", "handed_off", "given_up", "told")
 _BATCH_KIND, _MARK_KIND = 1, 2
 
 
@@ -47,12 +48,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """All of a trace up to a sequence number is done."""
+    """All of a trace up to a sequence number is done, or told."""
 
     trace: bytes
     how: How
     revision: int
     upto: int
+
+    @property
+    def is_scored(self) -> bool:
+        """Scores of what it covers are safe, under its revision."""
+        return self.how in {"scored", "told"}
 
 
 def new_salt() -> bytes:

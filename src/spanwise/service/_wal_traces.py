@@ -18,8 +18,12 @@ class _Known:
         self.released = False
 
     @property
+    def done(self) -> bool:
+        return self.mark is not None and self.mark.upto >= self.last and self.mark.how != "told"
+
+    @property
     def settled(self) -> bool:
-        return self.released and self.mark is not None and self.mark.upto >= self.last
+        return self.released and self.done
 
 
 class Traces:
@@ -41,7 +45,7 @@ class Traces:
     def is_done(self, trace: bytes) -> bool:
         """All that is in the log of it is done."""
         known = self._known.get(trace)
-        return known is None or (known.mark is not None and known.mark.upto >= known.last)
+        return known is None or known.done
 
     def is_settled(self, trace: bytes) -> bool:
         """It is done, and nothing of it is waited for."""
@@ -117,4 +121,4 @@ class Traces:
 
     def undone(self) -> int:
         """How many traces are not done."""
-        return sum(known.mark is None or known.mark.upto < known.last for known in list(self._known.values()))
+        return sum(not known.done for known in list(self._known.values()))

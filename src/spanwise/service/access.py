@@ -75,8 +75,8 @@ def token_of(text: str, *, where: str) -> bytes:
     return token.encode()
 
 
-def read_token(path: Path) -> bytes:
-    """The token in a file.
+def read_token(path: Path, *, called: str = "token_file") -> bytes:
+    """The token in a file, which errors call as the setting that named it is called.
 
     Raises:
         SpecError: The file cannot be read, or holds none.
@@ -86,8 +86,8 @@ def read_token(path: Path) -> bytes:
             content = file.read(2 * _LONGEST)
     except (OSError, ValueError) as failure:
         words = (failure.strerror or str(failure)) if isinstance(failure, OSError) else str(failure)
-        raise SpecError(f"token_file {str(path)!r} cannot be read: {words}") from failure
-    return token_of(content.decode(errors="replace"), where=f"token_file {str(path)!r}")
+        raise SpecError(f"{called} {str(path)!r} cannot be read: {words}") from failure
+    return token_of(content.decode(errors="replace"), where=f"{called} {str(path)!r}")
 
 
 def host_and_port(address: str) -> tuple[str, int]:

@@ -19,19 +19,20 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, cast
 
 from spanwise.assembly.assembler import Finished
-from spanwise.delivery import Receipt
+from spanwise.delivery import Receipts
 from spanwise.model.ports import Record
+from spanwise.model.raw import Key, LogEvent
 from spanwise.pipeline import Pipeline
 from spanwise.service.batches import Batch, decode
 from spanwise.service.handoff import HandOff, Unfinished
-from spanwise.service.ledger import Ledger
+from spanwise.service.ledger import WAIT_S, Ledger
 from spanwise.service.pressure import Bounds, Load, refusal_of
 from spanwise.service.refusal import Refusal
 from spanwise.service.wal import Entry, Wal, WalError, WalFullError
 
 __all__ = ["Bounds", "Engine", "Make", "Refusal"]
 
-Make: TypeAlias = Callable[[Callable[[], None], Callable[[Finished], Receipt]], Pipeline]
+Make: TypeAlias = Callable[[Callable[[], None], Callable[[Finished], Receipts]], Pipeline]
 """Makes the pipeline, given what it calls between pieces of work, and what makes receipts."""
 State: TypeAlias = Literal["starting", "ready", "draining", "stopped"]
 
@@ -39,6 +40,7 @@ _IDLE_S = 0.1
 _PIECE = 4_000
 _KEEP_UP_S = 0.25
 _STUCK_S = 60.0
+_ELSEWHERE_S = 5.0
 _log = logging.getLogger("spanwise")
 
 
@@ -73,16 +75,23 @@ class Engine:
         wal: Where accepted requests stand until their scores are safe; None to do without.
         bounds: How much is held.
         handoff: Where unfinished traces go at the end; None to leave them in the log.
+        judges_s: How long a trace stays in the log for what judges say of it.
     """
 
     def __init__(
-        self, make: Make, *, wal: Wal | None = None, bounds: Bounds | None = None, handoff: HandOff | None = None
+        self,
+        make: Make,
+        *,
+        wal: Wal | None = None,
+        bounds: Bounds | None = None,
+        handoff: HandOff | None = None,
+        judges_s: float = WAIT_S,
     ) -> None:
         self.bounds = bounds or Bounds()
         self.wal = wal
         self.counts = EngineCounts()
-        self.ledger = Ledger(wal)
-        self.pipeline = make(self._pause, self.ledger.receipt)
+        self.ledger = Ledger(wal, wait_s=judges_s)
+        self.pipeline = make(self._pause, self.ledger.receipts)
         self.pipeline.assembler.on_gone = lambda key, reason: self.ledger.gone(cast("bytes", key), reason)
         self.state: State = "starting"
         self.left = 0
@@ -304,23 +313,29 @@ class Engine:
             self._is_whole = True
             return
         assembler, wal = self.pipeline.assembler, self.wal
+        handed: dict[bytes, set[Key]] = {}
         for entry in wal.entries():
             if self.state == "draining":
                 return
             self._beat = time.monotonic()
-            self._replay_entry(entry, wal)
+            self._replay_entry(entry, wal, handed)
         now_ns = time.monotonic_ns()
         for trace in self.ledger.known():
             mark = wal.mark_of(trace)
             if not assembler.holds(trace):
                 self.ledger.end(trace, "given_up")
-            elif mark is not None and mark.how == "scored":
-                assembler.restore(trace, mark.revision, now_ns, finished=wal.is_done(trace))
+            elif mark is not None and mark.is_scored:
+                is_done, is_whole = wal.is_done(trace), mark.upto >= self.ledger.last(trace)
+                # One that was told is scored again as what it was, unless spans came since: judges have not answered.
+                revision = mark.revision - (is_whole and not is_done)
+                assembler.restore(
+                    trace, revision, now_ns, finished=is_done, handed=None if is_whole else handed.get(trace, set())
+                )
         self._is_whole = True
         if self.counts.replayed:
             _log.info("%d records of the write-ahead log were taken again", self.counts.replayed)
 
-    def _replay_entry(self, entry: Entry, wal: Wal) -> None:
+    def _replay_entry(self, entry: Entry, wal: Wal, handed: dict[bytes, set[Key]]) -> None:
         try:
             records = decode(entry.signal, entry.content, entry.payload).records
         except Exception:  # noqa: BLE001  (one request that cannot be read must not cost the others)
@@ -332,6 +347,11 @@ class Engine:
         if without:
             records = [record for record in records if record.trace_id not in without]
         self.counts.replayed += len(records)
+        for trace in entry.traces:
+            mark = None if wal.is_done(trace) else wal.mark_of(trace)
+            if mark is not None and mark.is_scored and entry.seq <= mark.upto:
+                ours = (one for one in records if one.trace_id == trace and not isinstance(one, LogEvent))
+                handed.setdefault(trace, set()).update(one.span_id for one in ours)
         self._add(records, [trace for trace in entry.traces if trace not in without], entry.seq, time.monotonic_ns())
 
     def _is_past(self, trace: bytes, wal: Wal, *, crowded: bool) -> bool:
@@ -354,8 +374,10 @@ class Engine:
             self._settle()
         self.left = len(pipeline.assembler.open_keys())
         pipeline.assembler.on_gone = None  # what is given up now is not given up in the log
-        pipeline.delivery.close_within(max(self._until - time.monotonic(), 0.5))
-        pipeline.close(time.monotonic_ns() if self._is_whole else 0)
+        left = self._until - time.monotonic()
+        elsewhere_s = max(min(_ELSEWHERE_S, left / 2), 0.0) if self.ledger.waiting else 0.0
+        pipeline.delivery.close_within(max(left - elsewhere_s, 0.5))
+        pipeline.close(time.monotonic_ns() if self._is_whole else 0, elsewhere_s=elsewhere_s)
         self._settle()
         if self.wal is not None:
             self.wal.close()

@@ -34,12 +34,14 @@ class HandOff:
 
     Args:
         to: The receiver, such as http://127.0.0.1:4320.
-        headers: What every request carries.
+        headers: What every request carries; never told.
+        ca_file: The certificates that vouch for an https receiver; the system's where not given.
         beat: Called between requests.
     """
 
     to: str
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    ca_file: str | None = None
     beat: Callable[[], None] = lambda: None
 
     def give(self, traces: Iterable[Unfinished], until: float) -> list[Key]:
@@ -67,11 +69,12 @@ class HandOff:
     def _posted(self, signal: str, payload: bytes, until: float) -> bool:
         url = url_of(self.to, "logs" if signal == "logs" else "traces")
         while (left := until - time.monotonic()) > 0:
-            answer = post(url, payload, self.headers, min(left, 5.0))
+            answer = post(url, payload, self.headers, min(left, 5.0), ca_file=self.ca_file)
             if answer.verdict == "taken":
                 return not getattr(answer, "rejected", 0)
             if answer.verdict != "later":
-                _log.warning("unfinished traces were not taken by %s: %s", self.to, answer.reason)
+                hint = "; check handoff_token and handoff_headers" if answer.verdict == "denied" else ""
+                _log.warning("unfinished traces were not taken by %s: %s%s", self.to, answer.reason, hint)
                 return False
             time.sleep(max(0.0, min(answer.after_s or _PAUSE_S, until - time.monotonic())))
         _log.warning("unfinished traces could not be handed off to %s in time", self.to)

@@ -17,7 +17,7 @@ from typing import TextIO
 from spanwise.assembly.assembler import Finished
 from spanwise.capture.settings import Destinations, kept_apart, scoring_of, sinks_of
 from spanwise.config import load
-from spanwise.delivery import Receipt
+from spanwise.delivery import Receipts
 from spanwise.errors import SpecError
 from spanwise.model.ports import Sink
 from spanwise.pipeline import Others, Pipeline, Scoring
@@ -96,11 +96,10 @@ class Server:
             )
         except WalError as error:
             raise SpecError(str(error)) from error
+        headers, ca_file = settings.handoff_access()
+        handoff = HandOff(settings.handoff_to, headers, ca_file) if settings.handoff_to else None
         self.engine = Engine(
-            self._pipeline,
-            wal=wal,
-            bounds=settings.bounds(),
-            handoff=HandOff(settings.handoff_to) if settings.handoff_to else None,
+            self._pipeline, wal=wal, bounds=settings.bounds(), handoff=handoff, judges_s=settings.judges_s
         )
         self.vitals = Vitals(self.engine, plan.scores)
         access = settings.access()
@@ -115,12 +114,13 @@ class Server:
             self.vitals.receivers[name] = lambda receiver=receiver: receiver.counts
         self._ending = asyncio.Event()
 
-    def _pipeline(self, pause: Callable[[], None], receipts: Callable[[Finished], Receipt]) -> Pipeline:
+    def _pipeline(self, pause: Callable[[], None], receipts: Callable[[Finished], Receipts]) -> Pipeline:
         plan = self._plan
+        forwards = any(getattr(sink, "forwards", False) for sink in plan.destinations.sinks.values())
         return Pipeline(
             plan.scoring,
             plan.destinations.sinks,
-            settings=plan.settings.assembly(),
+            settings=replace(plan.settings.assembly(), records=forwards),
             delivery=plan.destinations.delivery,
             others=plan.others,
             clock=time.monotonic_ns,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, cast
 
 from spanwise.assembly.assembler import SERVICE, AssemblySettings
-from spanwise.errors import SpecError
+from spanwise.errors import SinkError, SpecError
 from spanwise.parameters import built
 from spanwise.service.access import Access, Tls, check_listening, read_token
 from spanwise.service.pressure import Bounds
+from spanwise.sinks._otlp_http import checked_headers, read_headers
 
 PREFIX = "SPANWISE_SERVE_"
 OFF = "off"
@@ -42,9 +44,14 @@ class ServeSettings:
         scores_to: An OTLP/HTTP receiver for score events.
         spans_to: One for the spans, with their scores on the root.
         handoff_to: One for unfinished traces at the end.
+        handoff_headers: What requests to that one carry.
+        handoff_token: The token that it wants to be shown.
+        handoff_token_file: A file with that token.
+        handoff_ca_file: A PEM file with the certificates that vouch for it; the system's where not said.
         grace_s: How long a trace is waited for after its topmost root ended.
         idle_s: When a trace without such a root is finished, since nothing came.
         late_s: How long a finished trace is held for late spans.
+        judges_s: How long a trace stays in the log for what judges say of it.
         max_traces: Unfinished traces at once.
         max_spans: Their spans.
         max_mb: About how much memory they may take.
@@ -65,9 +72,14 @@ class ServeSettings:
     scores_to: str = ""
     spans_to: str = ""
     handoff_to: str = ""
+    handoff_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    handoff_token: str = field(default="", repr=False)
+    handoff_token_file: str = ""
+    handoff_ca_file: str = ""
     grace_s: float = 3.0
     idle_s: float = 300.0
     late_s: float = 30.0
+    judges_s: float = 600.0
     max_traces: int = 100_000
     max_spans: int = 1_000_000
     max_mb: int = 1024
@@ -107,6 +119,35 @@ class ServeSettings:
             tls.check()
         return Access(token=token, tls=tls)
 
+    def handoff_access(self) -> tuple[Mapping[str, str], str | None]:
+        """The headers that requests with unfinished traces carry, and the certificates that vouch for who takes them.
+
+        Raises:
+            SpecError: One of them cannot be used.
+        """
+        given = self.handoff_headers, self.handoff_token, self.handoff_token_file, self.handoff_ca_file
+        if any(given) and not self.handoff_to:
+            raise SpecError("handoff_to: not set, but something else of it is; set the receiver of unfinished traces")
+        token = self.handoff_token or None
+        if self.handoff_token_file:
+            if token is not None:
+                raise SpecError("handoff_token and handoff_token_file are both set; set one of them")
+            path = Path(self.handoff_token_file).expanduser()
+            token = read_token(path, called="handoff_token_file").decode()
+        try:
+            headers = checked_headers(self.handoff_headers, token)
+        except SinkError as error:
+            raise SpecError(f"handoff_headers, handoff_token: {error}") from None
+        if not self.handoff_ca_file:
+            return headers, None
+        vouching = str(Path(self.handoff_ca_file).expanduser())
+        try:
+            ssl.create_default_context(cafile=vouching)
+        except OSError as error:
+            words = error.strerror or "it holds no certificates"
+            raise SpecError(f"handoff_ca_file {vouching!r} cannot be used: {words}") from error
+        return headers, vouching
+
     def folder(self) -> Path:
         """Where the write-ahead log is."""
         if self.wal_folder:
@@ -140,6 +181,7 @@ def serve_settings(
     given = dict(_flat(table, place, errors))
     given |= _from_environment(environ, errors)
     given |= {name: value for name, value in flags.items() if value is not None}
+    _hide(given, place, errors)
     found = cast("ServeSettings | None", built(ServeSettings, given, place, errors))
     if found is not None:
         errors += _problems(found)
@@ -167,7 +209,10 @@ def _flat(table: Mapping[str, object], place: str, errors: list[str]) -> Mapping
 
 def _from_environment(environ: Mapping[str, str], errors: list[str]) -> dict[str, object]:
     found: dict[str, object] = {}
-    known = {variable_of(one.name): (one.name, one.default) for one in fields(ServeSettings)}
+    known = {
+        variable_of(one.name): (one.name, "" if one.default is MISSING else one.default)
+        for one in fields(ServeSettings)
+    }
     for variable, text in environ.items():
         if not variable.startswith(PREFIX) or _LINK.fullmatch(variable):
             continue
@@ -194,6 +239,20 @@ def _read(text: str, default: object) -> object:
     return float(text) if isinstance(default, float) else text
 
 
+def _hide(given: dict[str, object], place: str, errors: list[str]) -> None:
+    """Read what may be a secret, and take out what cannot be read: errors do not show it."""
+    if not isinstance(given.get("handoff_token", ""), str):
+        del given["handoff_token"]
+        errors.append(f"{place}.handoff_token: expected text")
+    told = given.get("handoff_headers", {})
+    headers, is_usable = read_headers(told) if isinstance(told, str) else (told, isinstance(told, Mapping))
+    if is_usable and all(isinstance(one, str) for one in cast("Mapping[str, object]", headers).values()):
+        given["handoff_headers"] = headers
+        return
+    del given["handoff_headers"]
+    errors.append(f"{place}.handoff_headers: expected a table of texts, or name=value with commas between")
+
+
 def _problems(settings: ServeSettings) -> list[str]:
     """What is wrong with values that have the right types."""
     found: list[str] = []
@@ -213,6 +272,7 @@ def _problems(settings: ServeSettings) -> list[str]:
             found.append(f"{name}: read {address!r}, expected the address of an OTLP/HTTP receiver, http://HOST:4318")
     if settings.spans_to and not settings.scores_to:
         found.append("spans_to: set scores_to, too; spans are forwarded beside their scores")
+    _tried(settings.handoff_access, found)
     access = Access()
 
     def accessed() -> None:
@@ -225,7 +285,7 @@ def _problems(settings: ServeSettings) -> list[str]:
     return found
 
 
-def _tried(check: Callable[[], None], errors: list[str]) -> bool:
+def _tried(check: Callable[[], object], errors: list[str]) -> bool:
     try:
         check()
     except SpecError as error:

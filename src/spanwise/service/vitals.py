@@ -102,6 +102,8 @@ class _Text:
         yield from self._one("broken_total", "Runs that could not be scored.", pipeline.stats.broken)
         yield from self._one("done_total", "Revisions that every sink has.", ledger.done)
         yield from self._one("unsafe_total", "Revisions that a sink lost, kept in the log.", ledger.unsafe)
+        yield from self._one("overdue_total", "Revisions whose judges were not waited for longer.", ledger.overdue)
+        yield from self._by("judges_lost_total", "Runs without a verdict.", "reason", pipeline.lost_elsewhere)
         yield from self._one("handed_off_total", "Traces given to another service.", ledger.handed_off)
         yield from self._by("sink_failures_total", "Failures of sinks.", "sink", pipeline.stats.sink_failures)
         yield from self._sinks(engine)
@@ -124,6 +126,7 @@ class _Text:
         yield from self._one("open_traces", "Traces not finished.", assembler.unfinished[0], kind="gauge")
         yield from self._one("sink_backlog", "Results that wait.", engine.pipeline.delivery.backlog, kind="gauge")
         yield from self._one("unsettled", "Revisions some sink is not done with.", engine.ledger.waiting, kind="gauge")
+        yield from self._one("unheard", "Revisions that wait for judges.", engine.ledger.unheard, kind="gauge")
         if engine.wal is not None:
             wal = engine.wal
             yield from self._one("wal_bytes", "The log's size.", wal.bytes, kind="gauge")

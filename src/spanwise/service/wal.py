@@ -177,7 +177,7 @@ class Wal:
             return entry.seq
 
     def mark(self, trace: bytes, how: How, revision: int, upto: int) -> None:
-        """Write that all of a trace up to a request is done.
+        """Write that all of a trace up to a request is done, or told.
 
         What cannot be written is counted, and done all the same: after a restart it would be done once more.
         """
@@ -352,7 +352,7 @@ class Wal:
             if path.stem.isdigit():
                 self._read_segment(_Segment(int(path.stem), path, 0), marks)
         for mark in marks.values():
-            if self._traces.mark(mark) and mark.how != "scored":
+            if self._traces.mark(mark) and not mark.is_scored:
                 self._traces.release(mark.trace)
         self._delete_settled()
 

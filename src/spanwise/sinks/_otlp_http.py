@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from spanwise.errors import SinkError
 from spanwise.sinks._answer import TEXT, Answer, Verdict, unseen, wait_of
-from spanwise.sinks._otlp_wire import logs_request
+from spanwise.sinks._otlp_wire import logs_request, varint_at
 
 Signal: TypeAlias = Literal["logs", "traces"]
 _MOST = 64 * 1024
@@ -56,11 +56,17 @@ def headers_of(environ: Mapping[str, str], signal: Signal) -> dict[str, str]:
     """The headers that the variables of OpenTelemetry give: `name=value` with commas between them, percent-encoded."""
     found: dict[str, str] = {}
     for variable in ("OTEL_EXPORTER_OTLP_HEADERS", f"OTEL_EXPORTER_OTLP_{signal.upper()}_HEADERS"):
-        for pair in environ.get(variable, "").split(","):
-            name, given, value = pair.partition("=")
-            if given and name.strip():
-                found[unquote(name.strip()).lower()] = unquote(value.strip())
+        found |= read_headers(environ.get(variable, ""))[0]
     return found
+
+
+def read_headers(text: str) -> tuple[dict[str, str], bool]:
+    """Headers written as `name=value` with commas between them, percent-encoded, and whether all of it was read."""
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    found = {unquote(name.strip()).lower(): unquote(value.strip()) for name, given, value in pairs if given}
+    is_all = "" not in found and len(found) == len(pairs)
+    found.pop("", None)
+    return found, is_all
 
 
 def checked_headers(headers: Mapping[str, str], token: str | None) -> dict[str, str]:
@@ -221,8 +227,8 @@ def _fields(content: bytes) -> list[tuple[int, int | bytes]]:
     at = 0
     try:
         while at < len(content):
-            tag, at = _varint(content, at)
-            value, at = _varint(content, at)
+            tag, at = varint_at(content, at)
+            value, at = varint_at(content, at)
             if tag & 7 == 2:
                 if at + value > len(content):
                     return []
@@ -235,16 +241,6 @@ def _fields(content: bytes) -> list[tuple[int, int | bytes]]:
     except IndexError:
         return []
     return found
-
-
-def _varint(content: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        value |= (content[at] & 127) << shift
-        at += 1
-        if content[at - 1] < 128:
-            break
-    return value, at
 
 
 class Server:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from spanwise.model.raw import Attributes, Key
+from spanwise.model.raw import Attributes, Key, PackedSpan, SpanRecord
 from spanwise.model.result import RunResult
+from spanwise.model.span import Span
 from spanwise.model.trace import Trace
 from spanwise.sinks._otel import span_attributes, subject_of
 from spanwise.sinks._otlp_wire import span_requests
@@ -17,6 +18,7 @@ from spanwise.sinks._outbox import Parcel
 PARCEL_BYTES = 256 * 1024
 RANK = 0
 _TRACES = 2_000
+_PAST = 20_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,7 +32,8 @@ class SpanCounts:
     late_scores: int = 0
     """Runs scored after their root span was forwarded: those scores are on no span, but in the events."""
     forgotten: int = 0
-    """Later revisions of traces that this process does not remember; nothing of them was forwarded again."""
+    """Later revisions of traces that this process does not remember, since another one forwarded them, or too many came
+    in between: of those, the spans that came since were forwarded, and nothing where that is not known either."""
     unusable: int = 0
     """Traces that were not forwarded, since OTLP cannot have their ids."""
 
@@ -40,12 +43,15 @@ class Forwarding:
 
     The first revision of a trace forwards all its spans. A later one forwards only those that came meanwhile: a
     backend that gets a span twice keeps both, or counts it twice, so a root is not sent again with other scores.
+    Which came meanwhile this process knows of what it forwarded itself; of other traces their assembly tells.
     """
 
     def __init__(self, most: int = _TRACES) -> None:
         self.counts = SpanCounts()
         self._most = most
         self._known: OrderedDict[str, set[Key]] = OrderedDict()
+        self._past: OrderedDict[str, None] = OrderedDict()
+        """Traces of which it is not known any more which spans were forwarded, only that some were."""
 
     def parcels_of(self, results: Sequence[RunResult]) -> list[Parcel]:
         """The spans that are to be forwarded now."""
@@ -55,34 +61,47 @@ class Forwarding:
         return [parcel for found in by_trace.values() for parcel in self._of_trace(found[0].run.trace, found)]
 
     def _of_trace(self, trace: Trace, results: Sequence[RunResult]) -> list[Parcel]:
-        known = self._known.get(trace.trace_id)
         revision = max(result.revision for result in results)
-        if known is None and revision > 1:
-            self.counts.forgotten += 1
-            return []
-        sent = known or set[Key]()
-        fresh = [span.raw for span in trace.spans if span.raw.span_id not in sent]
-        extra = self._scores(results, sent)
+        fresh = self._fresh(trace, revision)
+        extra = self._scores(results, {span.raw.span_id for span in fresh})
         try:
-            parts = list(span_requests(fresh, extra, PARCEL_BYTES))
+            parts = list(span_requests([_as_it_came(trace, span) for span in fresh], extra, PARCEL_BYTES))
         except (ValueError, OverflowError, struct.error):
             self.counts.unusable += 1
             return []
-        self._count(fresh=len(fresh), late=known is not None)
-        self._known[trace.trace_id] = sent.union(raw.span_id for raw in fresh)
-        self._known.move_to_end(trace.trace_id)
-        if len(self._known) > self._most:
-            self._known.popitem(last=False)
+        self._count(fresh=len(fresh), late=len(fresh) < len(trace.spans))
+        self._remember(trace)
+        before = len(trace.spans) - len(fresh)
         return [
-            Parcel(f"{trace.trace_id}/{revision}/{len(sent)}/{number}", body, RANK)
+            Parcel(f"{trace.trace_id}/{revision}/{before}/{number}", body, RANK)
             for number, (body, _) in enumerate(parts)
         ]
 
-    def _scores(self, results: Sequence[RunResult], sent: set[Key]) -> Mapping[Key, Attributes]:
+    def _fresh(self, trace: Trace, revision: int) -> Sequence[Span]:
+        """The spans that nobody forwarded."""
+        known = self._known.get(trace.trace_id)
+        if known is not None:
+            return [span for span in trace.spans if span.raw.span_id not in known]
+        if trace.late is None and revision == 1 and trace.trace_id not in self._past:
+            return trace.spans
+        self.counts.forgotten += 1
+        late = trace.late or ()
+        return [span for span in trace.spans if span.raw.span_id in late]
+
+    def _remember(self, trace: Trace) -> None:
+        key = trace.trace_id
+        self._known.setdefault(key, set()).update(span.raw.span_id for span in trace.spans)
+        self._known.move_to_end(key)
+        if len(self._known) > self._most:
+            self._past[self._known.popitem(last=False)[0]] = None
+            if len(self._past) > _PAST:
+                self._past.popitem(last=False)
+
+    def _scores(self, results: Sequence[RunResult], fresh: Collection[Key]) -> Mapping[Key, Attributes]:
         extra: dict[Key, Attributes] = {}
         for result in results:
             subject = subject_of(result.run)
-            if subject is None or subject.raw.span_id in sent:
+            if subject is None or subject.raw.span_id not in fresh:
                 self.counts.late_scores += 1
             else:
                 extra[subject.raw.span_id] = {**extra.get(subject.raw.span_id, {}), **span_attributes(result)}
@@ -92,3 +111,9 @@ class Forwarding:
         self.counts.traces += not late
         self.counts.spans += fresh
         self.counts.late_spans += fresh if late else 0
+
+
+def _as_it_came(trace: Trace, span: Span) -> SpanRecord:
+    """The bytes of a span where they are kept, unless they had to be mended."""
+    record = trace.records.get(span.raw.span_id) if trace.records else None
+    return record if isinstance(record, PackedSpan) and record.frame.whole else span.raw

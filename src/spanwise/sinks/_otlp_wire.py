@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import cast
 
@@ -19,6 +20,9 @@ REMOTE = 0x300
 """Of a span's flags: whether its parent is remote is known, and it is."""
 _DEEP = 64
 _INT64 = 1 << 63
+_FIXED = {1: 8, 5: 4}
+_ATTRIBUTE = 9 << 3 | 2
+"""The tag of a span's attributes."""
 _SMALL = tuple(bytes((number,)) for number in range(128))
 _double = struct.Struct("<d").pack
 _fixed64 = struct.Struct("<Q").pack
@@ -37,6 +41,21 @@ def varint(number: int) -> bytes:
         number >>= 7
     found.append(number)
     return bytes(found)
+
+
+def varint_at(content: bytes, at: int) -> tuple[int, int]:
+    """The number that begins there, and where it ends.
+
+    Raises:
+        IndexError: It does not end.
+    """
+    value = 0
+    for shift in range(0, 70, 7):
+        value |= (content[at] & 127) << shift
+        at += 1
+        if content[at - 1] < 128:
+            break
+    return value, at
 
 
 def sized(tag: bytes, content: bytes) -> bytes:
@@ -170,11 +189,16 @@ def _status(span: RawSpan) -> bytes:
 def span_message(span: SpanRecord, extra: Attributes) -> bytes:
     """A Span, with some attributes more. Events that were log records (they have a body) are no events of spans.
 
+    What came as bytes is those bytes; what it had of the attributes that are added is taken out of them.
+
     Raises:
         ValueError: It has an id that OTLP cannot have.
     """
     if isinstance(span, PackedSpan):
-        return span.content + attributes_field(extra, b"\x4a")
+        names = [name.encode() for name in extra]
+        content = span.content
+        known = {name for name in names if name in content}
+        return (_without(content, known) if known else content) + attributes_field(extra, b"\x4a")
     attributes = {**span.attributes, **extra} if extra else span.attributes
     return b"".join(
         (
@@ -194,14 +218,43 @@ def span_message(span: SpanRecord, extra: Attributes) -> bytes:
     )
 
 
+def _without(span: bytes, names: AbstractSet[bytes]) -> bytes:
+    """An encoded Span without the attributes of these names."""
+    found: list[bytes] = []
+    at = kept = 0
+    while at < len(span):
+        begin = at
+        tag, at = varint_at(span, at)
+        if tag & 7 == 2:
+            size, at = varint_at(span, at)
+            content, at = at, at + size
+            if tag == _ATTRIBUTE and _name_of(span[content:at]) in names:
+                found.append(span[kept:begin])
+                kept = at
+        else:
+            at = varint_at(span, at)[1] if tag & 7 == 0 else at + _FIXED.get(tag & 7, 0)
+    return b"".join((*found, span[kept:]))
+
+
+def _name_of(pair: bytes) -> bytes:
+    """What an encoded attribute is called; nothing where its name does not come first."""
+    if pair[:1] != b"\x0a":
+        return b""
+    size, at = varint_at(pair, 1)
+    return pair[at : at + size]
+
+
 class _Scopes:
     """Scopes and resources as they are written, each once."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Scope, bytes, bytes]] = {}
 
-    def of(self, scope: Scope) -> tuple[bytes, bytes]:
-        """The resource's field and the scope's."""
+    def of(self, span: SpanRecord) -> tuple[bytes, bytes]:
+        """The fields around its scopes, and those around its spans."""
+        if isinstance(span, PackedSpan) and span.frame.whole:
+            return span.frame.resource, span.frame.scope
+        scope = span.scope
         found = self._known.get(id(scope))
         if found is None:
             named = _text(b"\x0a", scope.name) + (_text(b"\x12", scope.version) if scope.version else b"")
@@ -235,7 +288,7 @@ def span_requests(
         if max_bytes is not None and held and size + len(content) > max_bytes:
             yield _request(held), len(held)
             held, size = [], 0
-        held.append((*scopes.of(record.scope), content))
+        held.append((*scopes.of(record), content))
         size += len(content)
     if held:
         yield _request(held), len(held)

@@ -170,6 +170,11 @@ class OtlpSink:
         _sinks.add(self)
 
     @property
+    def forwards(self) -> bool:
+        """Spans are sent on, too, best as the records that they came as."""
+        return self._span_courier is not None
+
+    @property
     def outbox(self) -> Path | None:
         """The file that scores wait in."""
         return self._courier.outbox.path

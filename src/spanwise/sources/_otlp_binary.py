@@ -270,6 +270,7 @@ class BinaryReader:
             if len(self._scopes) >= _MOST_SCOPES:
                 self._scopes.clear()
             name = decode_scope(scope)
+            _flat(name.attributes)  # nobody reads them, but they may go on as they are
             found = self._scopes[key] = Scope(name.name, name.version, _flat(decode_resource(resource).attributes))
         return found
 

@@ -20,11 +20,17 @@ _LAYOUT: Mapping[str, Sequence[tuple[int, str, str]]] = {
     "Values": ((1, "values", "bytes*"),),
     "Value": ((5, "array_value", "Values"), (6, "kvlist_value", "Values")),
     "Event": ((1, "time", "fixed64"), (2, "name", "string"), (3, "attributes", "bytes*")),
-    "Link": ((1, "trace_id", "bytes"), (2, "span_id", "bytes"), (4, "attributes", "bytes*")),
+    "Link": (
+        (1, "trace_id", "bytes"),
+        (2, "span_id", "bytes"),
+        (3, "trace_state", "string"),
+        (4, "attributes", "bytes*"),
+    ),
     "Status": ((2, "message", "string"), (3, "code", "int32")),
     "Span": (
         (1, "trace_id", "bytes"),
         (2, "span_id", "bytes"),
+        (3, "trace_state", "string"),
         (4, "parent_id", "bytes"),
         (5, "name", "string"),
         (6, "kind", "int32"),
@@ -47,15 +53,25 @@ _LAYOUT: Mapping[str, Sequence[tuple[int, str, str]]] = {
         (11, "observed", "fixed64"),
         (12, "event_name", "string"),
     ),
-    "Scope": ((1, "name", "string"), (2, "version", "string")),
+    "Scope": ((1, "name", "string"), (2, "version", "string"), (3, "attributes", "bytes*")),
     "Resource": ((1, "attributes", "bytes*"),),
     # Field 1000 held the scopes when they were called instrumentation libraries.
-    "ScopeSpans": ((1, "scope", "bytes"), (2, "items", "Span*")),
-    "ResourceSpans": ((1, "resource", "bytes"), (2, "scopes", "ScopeSpans*"), (1000, "libraries", "ScopeSpans*")),
+    "ScopeSpans": ((1, "scope", "bytes"), (2, "items", "Span*"), (3, "schema_url", "string")),
+    "ResourceSpans": (
+        (1, "resource", "bytes"),
+        (2, "scopes", "ScopeSpans*"),
+        (3, "schema_url", "string"),
+        (1000, "libraries", "ScopeSpans*"),
+    ),
     "Traces": ((1, "resources", "ResourceSpans*"),),
     # The same with each span as its bytes.
-    "ScopePacked": ((1, "scope", "bytes"), (2, "items", "bytes*")),
-    "ResourcePacked": ((1, "resource", "bytes"), (2, "scopes", "ScopePacked*"), (1000, "libraries", "ScopePacked*")),
+    "ScopePacked": ((1, "scope", "bytes"), (2, "items", "bytes*"), (3, "schema_url", "bytes")),
+    "ResourcePacked": (
+        (1, "resource", "bytes"),
+        (2, "scopes", "ScopePacked*"),
+        (3, "schema_url", "bytes"),
+        (1000, "libraries", "ScopePacked*"),
+    ),
     "Packed": ((1, "resources", "ResourcePacked*"),),
     "ScopeLogs": ((1, "scope", "bytes"), (2, "items", "LogRecord*")),
     "ResourceLogs": ((1, "resource", "bytes"), (2, "scopes", "ScopeLogs*"), (1000, "libraries", "ScopeLogs*")),
@@ -132,6 +148,7 @@ class LogRecord(Protocol):
 class ScopeName(Protocol):
     name: str
     version: str
+    attributes: Sequence[bytes]
 
 
 class Resource(Protocol):
@@ -151,6 +168,21 @@ class OfResource(Protocol[Item]):
 
 class Request(Protocol[Item]):
     resources: Sequence[OfResource[Item]]
+
+
+class PackedScope(OfScope[bytes], Protocol):
+    schema_url: bytes
+
+
+class PackedResource(Protocol):
+    resource: bytes
+    scopes: Sequence[PackedScope]
+    libraries: Sequence[PackedScope]
+    schema_url: bytes
+
+
+class PackedRequest(Protocol):
+    resources: Sequence[PackedResource]
 
 
 def _file() -> descriptor_pb2.FileDescriptorProto:
@@ -181,7 +213,7 @@ def _decoder(name: str) -> Callable[[bytes], object]:
 
 decode_traces = cast("Callable[[bytes], Request[Span]]", _decoder("Traces"))
 decode_logs = cast("Callable[[bytes], Request[LogRecord]]", _decoder("Logs"))
-decode_packed = cast("Callable[[bytes], Request[bytes]]", _decoder("Packed"))
+decode_packed = cast("Callable[[bytes], PackedRequest]", _decoder("Packed"))
 decode_span = cast("Callable[[bytes], Span]", _decoder("Span"))
 decode_resource = cast("Callable[[bytes], Resource]", _decoder("Resource"))
 decode_scope = cast("Callable[[bytes], ScopeName]", _decoder("Scope"))

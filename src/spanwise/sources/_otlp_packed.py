@@ -2,22 +2,26 @@
 
 A request is decoded twice, both times in C: into messages, which shows that it is sound down to the attributes and
 gives ids and times, and into the bytes of each span. What a span holds becomes Python's only when it is unpacked.
+What a span stood in, its resource and scope with all that they say, is kept too, once for all spans of a scope: so
+what was packed can go out again as it came.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from spanwise.model.raw import EMPTY, PackedSpan, RawSpan, Scope
+from spanwise.model.raw import EMPTY, Frame, PackedSpan, RawSpan, Scope
 from spanwise.sources._otlp_binary import DOUBTS, NO_SPAN, NO_TRACE, BinaryReader, Odd, span_of
 from spanwise.sources._otlp_mend import Unusable
-from spanwise.sources._otlp_messages import decode_packed, decode_span, decode_traces
+from spanwise.sources._otlp_messages import PackedResource, PackedScope, decode_packed, decode_span, decode_traces
 from spanwise.sources._otlp_slow import SlowReader
 from spanwise.sources._source import Intake
-from spanwise.sources._wire import Broken
+from spanwise.sources._wire import Broken, sized
 
 _REMOTE = 0x300
 _TRACE_SIZES, _SPAN_SIZES = {16}, {8}
+_CONTENT, _SCHEMA_URL = 1, 3
+_MOST_FRAMES = 1024
 
 
 class Packer:
@@ -25,6 +29,7 @@ class Packer:
 
     def __init__(self) -> None:
         self._reader = BinaryReader(_silent())
+        self._frames: dict[tuple[bytes, bytes, bytes, bytes], Frame] = {}
 
     def pack(self, message: bytes, skip: Callable[[Scope], bool]) -> tuple[list[PackedSpan], int]:
         """The spans of an encoded ExportTraceServiceRequest, and how many were skipped for their scope.
@@ -43,6 +48,7 @@ class Packer:
                 if skip(scope):
                     skipped += len(contents.items)
                     continue
+                frame = self._frame(resource, contents)
                 packed += [
                     PackedSpan(
                         span.trace_id,
@@ -53,12 +59,26 @@ class Packer:
                         span.flags & _REMOTE == _REMOTE,
                         scope,
                         content,
-                        _unpack,
+                        frame,
                     )
                     for span, content in zip(of_scope.items, contents.items[:], strict=True)
                 ]
         _check_ids(packed)
         return packed, skipped
+
+    def _frame(self, resource: PackedResource, scope: PackedScope) -> Frame:
+        key = resource.resource, resource.schema_url, scope.scope, scope.schema_url
+        found = self._frames.get(key)
+        if found is None:
+            if len(self._frames) >= _MOST_FRAMES:
+                self._frames.clear()
+            found = self._frames[key] = Frame(_unpack, _around(*key[:2]), _around(*key[2:]), whole=True)
+        return found
+
+
+def _around(content: bytes, schema_url: bytes) -> bytes:
+    """A resource or a scope as the fields that it is among others, with the address of its schema."""
+    return (sized(_CONTENT, content) if content else b"") + (sized(_SCHEMA_URL, schema_url) if schema_url else b"")
 
 
 def _check_ids(packed: list[PackedSpan]) -> None:
@@ -75,6 +95,7 @@ def _unpack(packed: PackedSpan) -> RawSpan:
     try:
         return span_of(decode_span(packed.content), packed.scope)
     except DOUBTS:
+        packed.frame = _MENDING  # who takes it is not given again what had to be mended
         return _mended(packed)
 
 
@@ -87,6 +108,9 @@ def _mended(packed: PackedSpan) -> RawSpan:
             packed.trace_id, packed.span_id, packed.parent_id, "", packed.start_ns, packed.end_ns, 0, "", EMPTY, (),
             packed.scope, (), 0, packed.parent_remote, 1
         )  # fmt: skip
+
+
+_MENDING = Frame(_mended)
 
 
 def _silent() -> Intake:

@@ -68,6 +68,17 @@ def fields(data: memoryview) -> Iterator[tuple[int, int, int, memoryview]]:
         yield number, wire, value, content
 
 
+def sized(number: int, content: bytes) -> bytes:
+    """A field below 16 that holds bytes."""
+    found = bytearray((number << 3 | BYTES,))
+    size = len(content)
+    while size > 0x7F:
+        found.append(size & 0x7F | 0x80)
+        size >>= 7
+    found.append(size)
+    return bytes(found) + content
+
+
 def signed(value: int) -> int:
     """The 64-bit number with its sign."""
     return value - (1 << 64) if value >= 1 << 63 else value
