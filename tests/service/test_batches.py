@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 from spanwise.assembly.assembler import SERVICE, Assembler
-from spanwise.assembly.tree import fullness
+from spanwise.assembly.links import fullness
 from spanwise.catalog import EVALUATORS
 from spanwise.model.raw import LogEvent, PackedSpan, RawSpan
 from spanwise.report.contract import to_contract

@@ -30,9 +30,10 @@ from hashlib import blake2b
 
 from spanwise.assembly.bounds import LIVE, OFFLINE, SERVICE, AssemblySettings, AssemblyStats, Finish, Refusal
 from spanwise.assembly.entry import Entry
+from spanwise.assembly.links import fullness
 from spanwise.assembly.refusals import Refusals, time_of
 from spanwise.assembly.sizes import size_of
-from spanwise.assembly.tree import build_trace, fullness
+from spanwise.assembly.tree import build_trace
 from spanwise.model.canonical import shown
 from spanwise.model.ports import Record
 from spanwise.model.raw import Key, LogEvent, SpanRecord

@@ -8,20 +8,17 @@ right is repaired and said: of two spans with one id the fuller stays, a cycle o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter
 
 from msgspec.structs import replace
 
 from spanwise.assembly.facts import SpanFacts
-from spanwise.conventions import classify
+from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link
 from spanwise.model.calls import Completeness
 from spanwise.model.canonical import shown
-from spanwise.model.raw import Key, LogEvent, PackedSpan, RawSpan, SpanRecord, hex_id
+from spanwise.model.raw import Key, LogEvent, RawSpan, SpanRecord, hex_id
 from spanwise.model.span import Span
-from spanwise.model.trace import Trace, paced
+from spanwise.model.trace import Trace
 
-_START = attrgetter("start_ns")
-_ATTRIBUTE_LIMIT = 128
 _FACTS = SpanFacts()
 
 
@@ -42,14 +39,16 @@ def build_trace(
     """
     repairs: list[str] = []
     doubles = set(disagreeing)
-    ordered = _ordered(raws, doubles)
+    ordered = in_order(raws, doubles)
     if doubles:
         shared = ", ".join(sorted(hex_id(one) for one in doubles))
         repairs.append(f"spans that share an id and disagree, the fuller kept: {shared}")
     _join(ordered, events, repairs)
     if pause is not None:
         pause()
-    spans, roots, run_roots, unseen = _link(ordered, repairs, pause)
+    spans, roots, run_roots, tangled, *flaws = link(ordered, pause)
+    if tangled or (flaws[0] and run_roots):
+        roots, run_roots = _mended(spans, roots, run_roots, repairs, tangled=tangled)
     if unit == "trace" or (not run_roots and any(span.kind != "setup" for span in spans)):
         run_roots = [-1]
     return Trace(
@@ -58,43 +57,9 @@ def build_trace(
         facts=_FACTS,
         roots=roots,
         run_roots=run_roots,
-        completeness=_completeness(ordered, roots, unseen, lost),
+        completeness=_completeness(ordered, roots, flaws, lost),
         repairs=tuple(repairs),
     )
-
-
-def _ordered(raws: Iterable[SpanRecord], doubles: set[Key]) -> list[RawSpan]:
-    listed = [raw.unpack() if isinstance(raw, PackedSpan) else raw for raw in raws]
-    by_id = {raw.span_id: raw for raw in listed}
-    if len(by_id) != len(listed):
-        by_id = _without_doubles(listed, doubles)
-    ordered = sorted(by_id.values(), key=_START)
-    previous = None
-    for raw in ordered:
-        if raw.start_ns == previous:
-            ordered.sort(key=lambda raw: (raw.start_ns, -raw.end_ns, hex_id(raw.span_id)))
-            break
-        previous = raw.start_ns
-    return ordered
-
-
-def fullness(raw: SpanRecord) -> tuple[object, ...]:
-    """Of two spans with one id the one with the greater fullness stays: the same one in every order of arrival."""
-    raw = raw.unpack() if isinstance(raw, PackedSpan) else raw
-    return (raw.end_ns > 0, len(raw.attributes), len(raw.events), raw.end_ns, raw.status_code, shown(raw))
-
-
-def _without_doubles(listed: list[RawSpan], doubles: set[Key]) -> dict[Key, RawSpan]:
-    kept: dict[Key, RawSpan] = {}
-    for raw in listed:
-        other = kept.setdefault(raw.span_id, raw)
-        if other is not raw:
-            new, old = fullness(raw), fullness(other)
-            if new != old:
-                doubles.add(raw.span_id)
-            if new > old:
-                kept[raw.span_id] = raw
-    return kept
 
 
 def _join(ordered: list[RawSpan], events: Iterable[LogEvent], repairs: list[str]) -> None:
@@ -121,47 +86,15 @@ def _join(ordered: list[RawSpan], events: Iterable[LogEvent], repairs: list[str]
         repairs.append(f"log events whose span is not here, left out: {homeless}")
 
 
-def _link(
-    ordered: list[RawSpan], repairs: list[str], pause: Callable[[], None] | None
-) -> tuple[list[Span], list[int], list[int], int]:
-    index: dict[Key | None, int] = {raw.span_id: at for at, raw in enumerate(ordered)}
-    spans: list[Span] = []
-    roots: list[int] = []
-    run_roots: list[int] = []
-    unseen = 0
-    append = spans.append
-    get = index.get
-    tangled = False
-    for at, raw in enumerate(ordered if pause is None else paced(ordered, pause)):
-        dialect, kind = classify(raw)
-        parent = get(raw.parent_id, -1)  # no span has None for its id
-        run = agent = holder = -1
-        if parent < 0:
-            roots.append(at)
-            if raw.parent_id is not None and not raw.parent_remote:
-                unseen += 1
-        elif parent < at:
-            above = spans[parent]
-            run = above.run
-            agent = above.agent
-            above_kind = above.kind
-            holder = parent if above_kind in _HOLDERS else -1 if above_kind == "agent" else above.holder
-        else:
-            tangled = True
-        if kind in _RUNNERS:
-            if run < 0:
-                run = at
-                run_roots.append(at)
-            if kind == "agent":
-                agent = at
-        append(Span(raw, kind, dialect, at, parent, run, agent, holder))
+def _mended(
+    spans: list[Span], roots: list[int], run_roots: list[int], repairs: list[str], *, tangled: bool
+) -> tuple[list[int], list[int]]:
+    """Roots and runs once parents that start after their children, or are not here, were seen to."""
     runners = run_roots
     if tangled:
         roots, run_roots = _untangle(spans, {}, repairs)
-    adopted = _adopted(spans, runners) if unseen and runners else {}
-    if adopted:
-        roots, run_roots = _untangle(spans, adopted, repairs)
-    return spans, roots, run_roots, unseen
+    adopted = _adopted(spans, runners)
+    return _untangle(spans, adopted, repairs) if adopted else (roots, run_roots)
 
 
 def _adopted(spans: list[Span], run_roots: list[int]) -> dict[int, int]:
@@ -175,10 +108,6 @@ def _adopted(spans: list[Span], run_roots: list[int]) -> dict[int, int]:
         if around:
             out[at] = around[-1]
     return out
-
-
-_HOLDERS = frozenset({"tool", "llm", "generation", "retrieval"})
-_RUNNERS = frozenset({"agent", "workflow"})
 
 
 def _untangle(spans: list[Span], adopted: Mapping[int, int], repairs: list[str]) -> tuple[list[int], list[int]]:
@@ -228,32 +157,28 @@ def _inherit(spans: list[Span], at: int, adopted: Mapping[int, int], run_roots: 
     if span.parent >= 0:
         above = spans[span.parent]
         span.run, span.agent = above.run, above.agent
-        span.holder = span.parent if above.kind in _HOLDERS else -1 if above.kind == "agent" else above.holder
-    if span.kind in _RUNNERS and span.run < 0:
+        span.holder = span.parent if above.kind in HOLDERS else -1 if above.kind == "agent" else above.holder
+    if span.kind in RUNNERS and span.run < 0:
         span.run = at
         run_roots.append(at)
     if span.kind == "agent":
         span.agent = at
 
 
-def _completeness(ordered: list[RawSpan], roots: list[int], unseen: int, lost: Sequence[str]) -> Completeness:
+def _completeness(ordered: list[RawSpan], roots: list[int], flaws: Sequence[int], lost: Sequence[str]) -> Completeness:
     reasons = list(lost)
     if ordered and not any(ordered[at].parent_id is None or ordered[at].parent_remote for at in roots):
         reasons.append("root span missing")
-    if unseen:
-        reasons.append(f"parent unseen of {unseen} span{'s' if unseen > 1 else ''}")
-    unended = dropped = limited = 0
-    for raw in ordered:
-        if raw.end_ns <= 0:
-            unended += 1
-        if raw.dropped:
-            dropped += 1
-        elif len(raw.attributes) == _ATTRIBUTE_LIMIT:
-            limited += 1
-    if unended:
-        reasons.append(f"{unended} span{'s' if unended > 1 else ''} not ended")
-    if dropped:
-        reasons.append(f"attributes, events or links dropped on {dropped} span{'s' if dropped > 1 else ''}")
-    if limited:
-        reasons.append(f"attribute limit ({_ATTRIBUTE_LIMIT}) reached on {limited} span{'s' if limited > 1 else ''}")
+    for count, said in zip(flaws, _FLAWS, strict=True):
+        if count:
+            reasons.append(said.format(f"{count} span{'s' if count > 1 else ''}"))
     return Completeness(complete=not reasons, reasons=tuple(reasons))
+
+
+_FLAWS = (
+    "parent unseen of {}",
+    "{} not ended",
+    "attributes, events or links dropped on {}",
+    f"attribute limit ({ATTRIBUTE_LIMIT}) reached on {{}}",
+)
+"""What the flaws that are counted while spans are linked say of a trace."""

@@ -83,10 +83,19 @@ _BY_SCOPE: Mapping[str, tuple[int, ...]] = {
     for convention in CONVENTIONS
     for scope in convention.scopes
 }
+SCOPES: Mapping[str, tuple[tuple[int, Callable[[RawSpan], Kind | None]], ...]] = {
+    scope: tuple((index, CONVENTIONS[index].kind) for index in found) for scope, found in _BY_SCOPE.items()
+}
+"""By the name of a scope the dialects to be asked first, each with what says its kinds."""
 _Marks: TypeAlias = tuple[tuple[str, int, Callable[[RawSpan], Kind | None]], ...]
 _BY_KEY: _Marks = tuple((key, index, c.kind) for index, c in enumerate(CONVENTIONS) for key in c.keys)
 _BY_HINT: _Marks = tuple((hint, index, c.kind) for index, c in enumerate(CONVENTIONS) for hint in c.hints)
 _BY_MARK = (*_BY_KEY, *_BY_HINT)
+MARKS = tuple(
+    (key, index, kind, CONVENTIONS[index].kinds if (key,) == CONVENTIONS[index].keys[:1] else None)
+    for key, index, kind in _BY_MARK
+)
+"""The attributes that tell a dialect, the surest first: its number, what says its kinds, and the kinds by the value."""
 _HINTS = frozenset(hint for hint, _, _ in _BY_HINT)
 _KINDS = tuple(convention.kind for convention in CONVENTIONS)
 

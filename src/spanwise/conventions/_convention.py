@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -41,6 +41,8 @@ class Convention:
     title: str
     kind: Callable[[RawSpan], Kind | None]
     scopes: tuple[str, ...] = ()
+    kinds: Mapping[str, Kind] | None = None
+    """The kinds by the value of the first key, where that value alone tells; `kind` is asked about all other spans."""
     keys: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     """Keys that tell the dialect once no key of any dialect does: the attribute limit drops the telling ones first."""

@@ -32,7 +32,7 @@ from spanwise.model.content import (
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind, SpanError
 
-KINDS: Mapping[object, Kind] = {
+KINDS: Mapping[str, Kind] = {
     "invoke_agent": "agent",
     "invoke_workflow": "workflow",
     "handle_conversation_turn": "workflow",
@@ -366,6 +366,7 @@ CONVENTION = Convention(
     name="genai",
     title="OpenTelemetry GenAI",
     keys=("gen_ai.operation.name", "gen_ai.tool.name"),
+    kinds=KINDS,
     kind=kind,
     tool=tool,
     llm=llm,

@@ -46,7 +46,7 @@ SCOPES = (
     ),
 )
 _OPERATIONS: Mapping[str, Kind] = {
-    **{name: kind for name, kind in _genai.KINDS.items() if isinstance(name, str)},
+    **_genai.KINDS,
     "rerank": "rerank",
     "llm_request": "llm",
 }

@@ -1,0 +1,131 @@
+"""Spans by start, and what hangs below what.
+
+Here each span of a trace is looked at, so most of it stands twice: in C (`spanwise.native`), and in Python, where that
+was not built and where something takes a closer look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import cast
+
+from spanwise.conventions import MARKS, SCOPES, UNKNOWN, classify
+from spanwise.model.canonical import shown
+from spanwise.model.raw import Key, PackedSpan, RawSpan, Scope, SpanRecord, hex_id
+from spanwise.model.span import Span
+from spanwise.model.trace import paced
+from spanwise.native import Linked, core
+
+_START = attrgetter("start_ns")
+ATTRIBUTE_LIMIT = 128
+HOLDERS = frozenset({"tool", "llm", "generation", "retrieval"})
+RUNNERS = frozenset({"agent", "workflow"})
+_ROLES: Mapping[str, int] = {**dict.fromkeys(HOLDERS, 4), "workflow": 1, "agent": 3}
+"""What a span of each kind does in the tree, as bits: it begins a run, it is an agent, it holds calls."""
+
+_LINKER = None if core is None else core.Linker(
+    raw=RawSpan,
+    span=Span,
+    scope=Scope,
+    by_scope=SCOPES,
+    marks=MARKS,
+    roles=_ROLES,
+    slow=classify,
+    unknown=(UNKNOWN, "other"),
+)
+
+
+def in_order(raws: Iterable[SpanRecord], doubles: set[Key]) -> list[RawSpan]:
+    """The spans by start, each id once; ids of which two spans disagree are noted among the doubles."""
+    listed = [raw.unpack() if isinstance(raw, PackedSpan) else raw for raw in raws]
+    found = None if _LINKER is None else _LINKER.order(listed)
+    return _sorted(listed, doubles) if found is None else found
+
+
+def _sorted(listed: list[RawSpan], doubles: set[Key]) -> list[RawSpan]:
+    by_id = {raw.span_id: raw for raw in listed}
+    if len(by_id) != len(listed):
+        by_id = _without_doubles(listed, doubles)
+    ordered = sorted(by_id.values(), key=_START)
+    previous = None
+    for raw in ordered:
+        if raw.start_ns == previous:
+            ordered.sort(key=lambda raw: (raw.start_ns, -raw.end_ns, hex_id(raw.span_id)))
+            break
+        previous = raw.start_ns
+    return ordered
+
+
+def fullness(raw: SpanRecord) -> tuple[object, ...]:
+    """Of two spans with one id the one with the greater fullness stays: the same one in every order of arrival."""
+    raw = raw.unpack() if isinstance(raw, PackedSpan) else raw
+    return (raw.end_ns > 0, len(raw.attributes), len(raw.events), raw.end_ns, raw.status_code, shown(raw))
+
+
+def _without_doubles(listed: list[RawSpan], doubles: set[Key]) -> dict[Key, RawSpan]:
+    kept: dict[Key, RawSpan] = {}
+    for raw in listed:
+        other = kept.setdefault(raw.span_id, raw)
+        if other is not raw:
+            new, old = fullness(raw), fullness(other)
+            if new != old:
+                doubles.add(raw.span_id)
+            if new > old:
+                kept[raw.span_id] = raw
+    return kept
+
+
+def link(ordered: list[RawSpan], pause: Callable[[], None] | None) -> Linked[Span]:
+    """The spans with dialect, kind and links; a parent that starts later, or is not here, is left to the caller."""
+    if _LINKER is not None:
+        return cast("Linked[Span]", _LINKER.link(ordered, ATTRIBUTE_LIMIT, pause))
+    return _linked(ordered, pause)
+
+
+def _linked(ordered: list[RawSpan], pause: Callable[[], None] | None) -> Linked[Span]:
+    index: dict[Key | None, int] = {raw.span_id: at for at, raw in enumerate(ordered)}
+    spans: list[Span] = []
+    roots: list[int] = []
+    run_roots: list[int] = []
+    unseen = 0
+    append = spans.append
+    get = index.get
+    tangled = False
+    for at, raw in enumerate(ordered if pause is None else paced(ordered, pause)):
+        dialect, kind = classify(raw)
+        parent = get(raw.parent_id, -1)  # no span has None for its id
+        run = agent = holder = -1
+        if parent < 0:
+            roots.append(at)
+            if raw.parent_id is not None and not raw.parent_remote:
+                unseen += 1
+        elif parent < at:
+            above = spans[parent]
+            run = above.run
+            agent = above.agent
+            above_kind = above.kind
+            holder = parent if above_kind in HOLDERS else -1 if above_kind == "agent" else above.holder
+        else:
+            tangled = True
+        if kind in RUNNERS:
+            if run < 0:
+                run = at
+                run_roots.append(at)
+            if kind == "agent":
+                agent = at
+        append(Span(raw, kind, dialect, at, parent, run, agent, holder))
+    return spans, roots, run_roots, tangled, unseen, *_flaws(ordered)
+
+
+def _flaws(ordered: list[RawSpan]) -> tuple[int, int, int]:
+    """How many spans have not ended, how many lost something, and how many are at the limit of attributes."""
+    unended = dropped = limited = 0
+    for raw in ordered:
+        if raw.end_ns <= 0:
+            unended += 1
+        if raw.dropped:
+            dropped += 1
+        elif len(raw.attributes) == ATTRIBUTE_LIMIT:
+            limited += 1
+    return unended, dropped, limited

@@ -1,0 +1,70 @@
+"""The compiled part, where it was built: the loops that run once for every span or attribute.
+
+It makes Spanwise faster and nothing else: whoever uses it has the same in Python beside it, which runs where `core` is
+None, and the tests hold both to the same results. SPANWISE_PURE=1 leaves it out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Protocol, TypeAlias, TypeVar, cast
+
+T = TypeVar("T")
+Linked: TypeAlias = tuple[list[T], list[int], list[int], bool, int, int, int, int]
+"""Spans, roots, runs, whether a parent starts after its child; how many spans have parents unseen, have not ended, lost
+something, are at the limit of attributes."""
+
+
+class Linker(Protocol):
+    """Puts raw spans in order and links them: the twin of the same loops in assembly/tree.py."""
+
+    def order(self, raws: list[T], /) -> list[T] | None:
+        """The spans by start; None where that takes a closer look."""
+        ...
+
+    def link(self, ordered: Sequence[object], limit: int, pause: Callable[[], None] | None, /) -> Linked[object]:
+        """The spans' places in the tree."""
+        ...
+
+
+class Core(Protocol):
+    """What the compiled module holds."""
+
+    def Linker(  # noqa: N802  (a class of the module)
+        self,
+        *,
+        raw: type,
+        span: type,
+        scope: type,
+        by_scope: Mapping[str, tuple[tuple[int, object], ...]],
+        marks: tuple[tuple[str, int, object, Mapping[str, str] | None], ...],
+        roles: Mapping[str, int],
+        slow: object,
+        unknown: tuple[int, str],
+    ) -> Linker:
+        """A linker for these types and dialects."""
+        ...
+
+    def Reader(  # noqa: N802
+        self,
+        record: Callable[..., T],
+        fields: tuple[tuple[int, tuple[str, ...], object], ...],
+        twin: Callable[[Mapping[str, object]], T],
+    ) -> Callable[[Mapping[str, object]], T]:
+        """What reads a record from attributes, as `twin` does."""
+        ...
+
+
+def _load() -> object:
+    if os.environ.get("SPANWISE_PURE"):
+        return None
+    try:
+        return import_module("spanwise.native._core")
+    except ImportError:  # not built for this platform
+        return None
+
+
+core = cast("Core | None", _load())
+"""The compiled module, or None where there is none."""

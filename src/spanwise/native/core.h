@@ -1,0 +1,28 @@
+/* What the files of the compiled part share. Python.h must come first. */
+#ifndef SPANWISE_CORE_H
+#define SPANWISE_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+/* Since 3.12 these have public names. */
+#ifndef Py_T_PYSSIZET
+#define Py_T_PYSSIZET T_PYSSIZET
+#define Py_READONLY READONLY
+#endif
+
+/* Where an instance of a msgspec Struct holds a field, in bytes from its start; -1 with an exception set. */
+Py_ssize_t slot_of(PyTypeObject *type, const char *field);
+
+/* The field at that place, borrowed; NULL where it was never set. */
+static inline PyObject *
+slot(PyObject *instance, Py_ssize_t at)
+{
+    return *(PyObject **)((char *)instance + at);
+}
+
+int add_link(PyObject *module);
+int add_fields(PyObject *module);
+
+#endif

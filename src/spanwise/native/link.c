@@ -1,0 +1,502 @@
+/* Linker: spans by start, each with its dialect, its kind, and the indices of parent, run, agent and holder.
+ *
+ * The twin of `_ordered`, `_link` and the counts of `_completeness` in assembly/tree.py, and of `classify` in
+ * conventions/__init__.py, for spans whose attributes are a plain dict.
+ */
+#include "core.h"
+
+#define PACE 64
+
+enum { RUNNER = 1, AGENT = 2, HOLDER = 4 };
+
+typedef struct {
+    PyObject *key;     /* the attribute that tells the dialect */
+    PyObject *dialect; /* its number */
+    PyObject *kind;    /* what says the kind of a span of that dialect */
+    PyObject *table;   /* the kinds by the value of that attribute, or NULL */
+} Mark;
+
+typedef struct {
+    PyObject_HEAD
+    PyTypeObject *raw_type;
+    PyTypeObject *span_type;
+    PyTypeObject *scope_type;
+    Py_ssize_t span_id, parent_id, start_ns, end_ns, attributes, scope, remote, dropped, scope_name;
+    PyObject *by_scope; /* a dict: the name of a scope -> pairs of a dialect and what says its kinds */
+    PyObject *roles;    /* a dict: kind -> what its spans do in the tree, as bits */
+    PyObject *slow;     /* classifies a span whose attributes are no dict */
+    PyObject *unknown;  /* the dialect and kind of a span that nothing knows */
+    Mark *marks;
+    Py_ssize_t count;
+} Linker;
+
+static PyTypeObject *linker_type(PyObject *module);
+
+static void
+linker_dealloc(Linker *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    for (Py_ssize_t i = 0; i < self->count; i++) {
+        Py_XDECREF(self->marks[i].key);
+        Py_XDECREF(self->marks[i].dialect);
+        Py_XDECREF(self->marks[i].kind);
+        Py_XDECREF(self->marks[i].table);
+    }
+    PyMem_Free(self->marks);
+    Py_XDECREF(self->raw_type);
+    Py_XDECREF(self->span_type);
+    Py_XDECREF(self->scope_type);
+    Py_XDECREF(self->by_scope);
+    Py_XDECREF(self->roles);
+    Py_XDECREF(self->slow);
+    Py_XDECREF(self->unknown);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static int
+take_marks(Linker *self, PyObject *marks)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(marks);
+    self->marks = PyMem_Calloc(count ? count : 1, sizeof(Mark));
+    if (self->marks == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->count = count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Mark *mark = &self->marks[i];
+        PyObject *table;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(marks, i), "UO!OO:mark", &mark->key, &PyLong_Type, &mark->dialect,
+                              &mark->kind, &table)) {
+            mark->key = mark->dialect = mark->kind = NULL;
+            return -1;
+        }
+        Py_INCREF(mark->key);
+        Py_INCREF(mark->dialect);
+        Py_INCREF(mark->kind);
+        if (PyDict_CheckExact(table)) {
+            Py_INCREF(table);
+            mark->table = table;
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+linker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"raw", "span", "scope", "by_scope", "marks", "roles", "slow", "unknown", NULL};
+    PyTypeObject *raw, *span, *scope;
+    PyObject *by_scope, *marks, *roles, *slow, *unknown;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!OO!:Linker", names, &PyType_Type, &raw, &PyType_Type,
+                                     &span, &PyType_Type, &scope, &PyDict_Type, &by_scope, &PyTuple_Type, &marks,
+                                     &PyDict_Type, &roles, &slow, &PyTuple_Type, &unknown))
+        return NULL;
+    if (PyTuple_GET_SIZE(unknown) != 2) {
+        PyErr_SetString(PyExc_ValueError, "`unknown` is a dialect and a kind");
+        return NULL;
+    }
+    Linker *self = (Linker *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        return NULL;
+    self->raw_type = (PyTypeObject *)Py_NewRef((PyObject *)raw);
+    self->span_type = (PyTypeObject *)Py_NewRef((PyObject *)span);
+    self->scope_type = (PyTypeObject *)Py_NewRef((PyObject *)scope);
+    self->by_scope = Py_NewRef(by_scope);
+    self->roles = Py_NewRef(roles);
+    self->slow = Py_NewRef(slow);
+    self->unknown = Py_NewRef(unknown);
+    struct {
+        PyTypeObject *of;
+        const char *field;
+        Py_ssize_t *at;
+    } places[] = {
+        {raw, "span_id", &self->span_id},       {raw, "parent_id", &self->parent_id},
+        {raw, "start_ns", &self->start_ns},     {raw, "end_ns", &self->end_ns},
+        {raw, "attributes", &self->attributes}, {raw, "scope", &self->scope},
+        {raw, "parent_remote", &self->remote},  {raw, "dropped", &self->dropped},
+        {scope, "name", &self->scope_name},
+    };
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        *places[i].at = slot_of(places[i].of, places[i].field);
+        if (*places[i].at < 0)
+            goto fail;
+    }
+    if (take_marks(self, marks) < 0)
+        goto fail;
+    return (PyObject *)self;
+fail:
+    Py_DECREF(self);
+    return NULL;
+}
+
+/* A whole number of 64 bits; no exception is left behind for anything else. */
+static int
+whole(PyObject *value, long long *number)
+{
+    int overflow = 0;
+    if (value == NULL || !PyLong_CheckExact(value))
+        return 0;
+    *number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return !overflow;
+}
+
+typedef struct {
+    long long start;
+    PyObject *raw;
+} Entry;
+
+static int
+by_start(const void *one, const void *other)
+{
+    long long a = ((const Entry *)one)->start, b = ((const Entry *)other)->start;
+    return (a > b) - (a < b);
+}
+
+/* order(raws): the spans by start as a new list; None where two start together or share an id, or any is odd. */
+static PyObject *
+linker_order(Linker *self, PyObject *raws)
+{
+    if (!PyList_CheckExact(raws)) {
+        PyErr_SetString(PyExc_TypeError, "order takes a list of spans");
+        return NULL;
+    }
+    Py_ssize_t count = PyList_GET_SIZE(raws);
+    Entry *entries = PyMem_Malloc((count ? count : 1) * sizeof(Entry));
+    if (entries == NULL)
+        return PyErr_NoMemory();
+    PyObject *ids = PySet_New(NULL), *found = NULL;
+    int sorted = 1, odd = ids == NULL;
+    for (Py_ssize_t i = 0; i < count && !odd; i++) {
+        PyObject *raw = PyList_GET_ITEM(raws, i);
+        if (!Py_IS_TYPE(raw, self->raw_type) || !whole(slot(raw, self->start_ns), &entries[i].start)) {
+            odd = 1;
+            break;
+        }
+        entries[i].raw = raw;
+        if (i && entries[i].start <= entries[i - 1].start)
+            sorted = 0;
+        PyObject *id = slot(raw, self->span_id);
+        odd = id == NULL || PySet_Add(ids, id) < 0;
+    }
+    if (PyErr_Occurred())
+        goto done;
+    if (!odd && PySet_GET_SIZE(ids) == count) {
+        if (!sorted)
+            qsort(entries, count, sizeof(Entry), by_start);
+        for (Py_ssize_t i = 1; i < count && !odd; i++)
+            odd = entries[i].start == entries[i - 1].start;
+    }
+    else
+        odd = 1;
+    if (odd) {
+        found = Py_NewRef(Py_None);
+        goto done;
+    }
+    found = PyList_New(count);
+    for (Py_ssize_t i = 0; found != NULL && i < count; i++)
+        PyList_SET_ITEM(found, i, Py_NewRef(entries[i].raw));
+done:
+    Py_XDECREF(ids);
+    PyMem_Free(entries);
+    return found;
+}
+
+/* Asks one dialect. 1: it knows the span, `kind` is a new reference; 0: it does not; -1: an exception. */
+static int
+ask(PyObject *teller, PyObject *raw, PyObject **kind)
+{
+    PyObject *said = PyObject_CallOneArg(teller, raw);
+    if (said == NULL)
+        return -1;
+    if (said == Py_None) {
+        Py_DECREF(said);
+        return 0;
+    }
+    *kind = said;
+    return 1;
+}
+
+/* The dialect (borrowed) and the kind (a new reference) of a span. */
+static int
+classify(Linker *self, PyObject *raw, PyObject **dialect, PyObject **kind)
+{
+    PyObject *attributes = slot(raw, self->attributes), *scope = slot(raw, self->scope);
+    if (attributes == NULL || scope == NULL || !Py_IS_TYPE(scope, self->scope_type)) {
+        PyErr_SetString(PyExc_TypeError, "a span without attributes or without a scope");
+        return -1;
+    }
+    PyObject *name = slot(scope, self->scope_name);
+    PyObject *vendors = name == NULL ? NULL : PyDict_GetItemWithError(self->by_scope, name);
+    if (vendors == NULL && PyErr_Occurred())
+        return -1;
+    for (Py_ssize_t i = 0; vendors != NULL && i < PyTuple_GET_SIZE(vendors); i++) {
+        PyObject *pair = PyTuple_GET_ITEM(vendors, i); /* two things: what made the linker sees to it */
+        int known = ask(PyTuple_GET_ITEM(pair, 1), raw, kind);
+        if (known) {
+            *dialect = PyTuple_GET_ITEM(pair, 0);
+            return known < 0 ? -1 : 0;
+        }
+    }
+    for (Py_ssize_t i = 0; i < self->count; i++) {
+        Mark *mark = &self->marks[i];
+        PyObject *value = PyDict_GetItemWithError(attributes, mark->key);
+        if (value == NULL) {
+            if (PyErr_Occurred())
+                return -1;
+            continue;
+        }
+        if (mark->table != NULL && PyUnicode_CheckExact(value)) {
+            PyObject *listed = PyDict_GetItemWithError(mark->table, value);
+            if (listed != NULL) {
+                *kind = Py_NewRef(listed);
+                *dialect = mark->dialect;
+                return 0;
+            }
+            if (PyErr_Occurred())
+                return -1;
+        }
+        int known = ask(mark->kind, raw, kind);
+        if (known) {
+            *dialect = mark->dialect;
+            return known < 0 ? -1 : 0;
+        }
+    }
+    *dialect = PyTuple_GET_ITEM(self->unknown, 0);
+    *kind = Py_NewRef(PyTuple_GET_ITEM(self->unknown, 1));
+    return 0;
+}
+
+typedef struct {
+    Py_ssize_t run, agent, holder;
+    int role;
+} Place;
+
+typedef struct {
+    PyObject *index;    /* a dict: span id -> its number */
+    PyObject **numbers; /* the same numbers in order, behind that of -1 */
+    Place *places;
+    Py_ssize_t unseen, unended, dropped, limited;
+    int tangled;
+} Work;
+
+static int
+number_all(Linker *self, PyObject *ordered, Work *work)
+{
+    Py_ssize_t count = PyList_GET_SIZE(ordered);
+    work->numbers = PyMem_Calloc(count + 1, sizeof(PyObject *));
+    work->places = PyMem_Malloc((count ? count : 1) * sizeof(Place));
+    work->index = PyDict_New();
+    if (work->numbers == NULL || work->places == NULL || work->index == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    work->numbers[0] = PyLong_FromLong(-1);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *raw = PyList_GET_ITEM(ordered, i);
+        if (!Py_IS_TYPE(raw, self->raw_type)) {
+            PyErr_SetString(PyExc_TypeError, "link takes a list of spans");
+            return -1;
+        }
+        work->numbers[i + 1] = PyLong_FromSsize_t(i);
+        PyObject *id = slot(raw, self->span_id);
+        if (work->numbers[i + 1] == NULL || id == NULL || PyDict_SetItem(work->index, id, work->numbers[i + 1]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+count_flaws(Linker *self, PyObject *raw, PyObject *attributes, Py_ssize_t limit, Work *work)
+{
+    long long number;
+    if (!whole(slot(raw, self->end_ns), &number))
+        return -1;
+    work->unended += number <= 0;
+    if (!whole(slot(raw, self->dropped), &number))
+        return -1;
+    if (number)
+        work->dropped++;
+    else {
+        Py_ssize_t size = PyObject_Size(attributes);
+        if (size < 0)
+            return -1;
+        work->limited += size == limit;
+    }
+    return 0;
+}
+
+/* Where a span stands in the tree; its index among the roots and the runs is noted, too. */
+static int
+place(Linker *self, PyObject *raw, Py_ssize_t at, int role, Py_ssize_t *parent, Work *work, PyObject *roots,
+      PyObject *runs)
+{
+    PyObject *above_id = slot(raw, self->parent_id), *found = NULL;
+    if (above_id != NULL && above_id != Py_None) {
+        found = PyDict_GetItemWithError(work->index, above_id);
+        if (found == NULL && PyErr_Occurred())
+            return -1;
+    }
+    Place *own = &work->places[at];
+    own->run = own->agent = own->holder = -1;
+    own->role = role;
+    *parent = found == NULL ? -1 : PyLong_AsSsize_t(found);
+    if (*parent < 0) {
+        if (PyList_Append(roots, work->numbers[at + 1]) < 0)
+            return -1;
+        work->unseen += above_id != Py_None && slot(raw, self->remote) != Py_True;
+    }
+    else if (*parent < at) {
+        const Place *above = &work->places[*parent];
+        own->run = above->run;
+        own->agent = above->agent;
+        own->holder = above->role & HOLDER ? *parent : above->role & AGENT ? -1 : above->holder;
+    }
+    else
+        work->tangled = 1;
+    if (role & RUNNER) {
+        if (own->run < 0) {
+            own->run = at;
+            if (PyList_Append(runs, work->numbers[at + 1]) < 0)
+                return -1;
+        }
+        if (role & AGENT)
+            own->agent = at;
+    }
+    return 0;
+}
+
+static PyObject *
+link_one(Linker *self, PyObject *raw, Py_ssize_t at, Py_ssize_t limit, Work *work, PyObject *roots, PyObject *runs)
+{
+    PyObject *attributes = slot(raw, self->attributes), *dialect = NULL, *kind = NULL, *pair = NULL, *span = NULL;
+    if (attributes != NULL && !PyDict_CheckExact(attributes)) {
+        pair = PyObject_CallOneArg(self->slow, raw);
+        if (pair == NULL)
+            return NULL;
+        if (!PyTuple_CheckExact(pair) || PyTuple_GET_SIZE(pair) != 2) {
+            PyErr_SetString(PyExc_TypeError, "classify gives a dialect and a kind");
+            goto done;
+        }
+        dialect = PyTuple_GET_ITEM(pair, 0);
+        kind = Py_NewRef(PyTuple_GET_ITEM(pair, 1));
+    }
+    else if (classify(self, raw, &dialect, &kind) < 0)
+        goto done;
+    PyObject *bits = PyDict_GetItemWithError(self->roles, kind);
+    if (bits == NULL && PyErr_Occurred())
+        goto done;
+    int role = bits == NULL ? 0 : (int)PyLong_AsLong(bits);
+    Py_ssize_t parent;
+    if (place(self, raw, at, role, &parent, work, roots, runs) < 0)
+        goto done;
+    if (count_flaws(self, raw, attributes, limit, work) < 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_OverflowError, "a span's end or its losses are no number of 64 bits");
+        goto done;
+    }
+    const Place *own = &work->places[at];
+    PyObject **numbers = work->numbers + 1;
+    PyObject *args[] = {raw,
+                        kind,
+                        dialect,
+                        numbers[at],
+                        numbers[parent],
+                        numbers[own->run],
+                        numbers[own->agent],
+                        numbers[own->holder]};
+    span = PyObject_Vectorcall((PyObject *)self->span_type, args, 8, NULL);
+done:
+    Py_XDECREF(kind);
+    Py_XDECREF(pair);
+    return span;
+}
+
+/* link(ordered, limit, pause): spans, roots, runs, whether a parent starts after its child, and four counts: parents
+ * unseen, spans not ended, spans that lost something, spans that have `limit` attributes. `pause` is called between
+ * small pieces of the work, unless it is None. */
+static PyObject *
+linker_link(Linker *self, PyObject *args)
+{
+    PyObject *ordered, *pause, *result = NULL;
+    Py_ssize_t limit;
+    if (!PyArg_ParseTuple(args, "O!nO:link", &PyList_Type, &ordered, &limit, &pause))
+        return NULL;
+    Work work = {0};
+    Py_ssize_t count = PyList_GET_SIZE(ordered);
+    PyObject *spans = PyList_New(0), *roots = PyList_New(0), *runs = PyList_New(0);
+    if (spans == NULL || roots == NULL || runs == NULL || number_all(self, ordered, &work) < 0)
+        goto done;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (pause != Py_None && i % PACE == 0) {
+            PyObject *over = PyObject_CallNoArgs(pause);
+            if (over == NULL)
+                goto done;
+            Py_DECREF(over);
+        }
+        if (PyList_GET_SIZE(ordered) != count) {
+            PyErr_SetString(PyExc_RuntimeError, "the list of spans changed while it was linked");
+            goto done;
+        }
+        PyObject *raw = Py_NewRef(PyList_GET_ITEM(ordered, i));
+        PyObject *span = link_one(self, raw, i, limit, &work, roots, runs);
+        Py_DECREF(raw);
+        if (span == NULL)
+            goto done;
+        int failed = PyList_Append(spans, span);
+        Py_DECREF(span);
+        if (failed < 0)
+            goto done;
+    }
+    result = Py_BuildValue("(OOOOnnnn)", spans, roots, runs, work.tangled ? Py_True : Py_False, work.unseen,
+                           work.unended, work.dropped, work.limited);
+done:
+    Py_XDECREF(spans);
+    Py_XDECREF(roots);
+    Py_XDECREF(runs);
+    Py_XDECREF(work.index);
+    for (Py_ssize_t i = 0; work.numbers != NULL && i <= count; i++)
+        Py_XDECREF(work.numbers[i]);
+    PyMem_Free(work.numbers);
+    PyMem_Free(work.places);
+    return result;
+}
+
+static PyMethodDef linker_methods[] = {
+    {"order", (PyCFunction)linker_order, METH_O, "The spans by start; None where that takes a closer look."},
+    {"link", (PyCFunction)linker_link, METH_VARARGS, "The spans' places in the tree."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot linker_slots[] = {
+    {Py_tp_new, linker_new},
+    {Py_tp_dealloc, linker_dealloc},
+    {Py_tp_methods, linker_methods},
+    {Py_tp_doc, "Puts spans in order and links them."},
+    {0, NULL},
+};
+
+static PyType_Spec linker_spec = {
+    .name = "spanwise.native._core.Linker",
+    .basicsize = sizeof(Linker),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = linker_slots,
+};
+
+static PyTypeObject *
+linker_type(PyObject *module)
+{
+    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &linker_spec, NULL);
+}
+
+int
+add_link(PyObject *module)
+{
+    PyTypeObject *type = linker_type(module);
+    if (type == NULL)
+        return -1;
+    int failed = PyModule_AddType(module, type);
+    Py_DECREF(type);
+    return failed;
+}

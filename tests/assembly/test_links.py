@@ -1,0 +1,140 @@
+"""Order and links: the compiled loops and those in Python give the same."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from spanwise.assembly import links
+from spanwise.model.raw import RawSpan, Scope
+from spanwise.native import core
+from tests.making import span
+from tests.recordings_io import FOLDER, spans
+
+NAMES = sorted(path.name.removesuffix(".facts.json") for path in FOLDER.glob("*.facts.json"))
+KEYS = (
+    "gen_ai.operation.name",
+    "gen_ai.tool.name",
+    "openinference.span.kind",
+    "tool.name",
+    "traceloop.span.kind",
+    "langfuse.observation.type",
+    "ai.operationId",
+    "mcp.method.name",
+    "llm.model_name",
+    "http.request.method",
+)
+VALUES = ("invoke_agent", "invoke_workflow", "chat", "execute_tool", "AGENT", "LLM", "TOOL", "task", "tool", "", 7, None)
+SCOPES = ("tests", "strands.telemetry.tracer", "pydantic-ai", "ai", "openinference.instrumentation.langchain")
+
+compiled = pytest.mark.skipif(core is None, reason="the compiled part was not built here")
+
+
+@st.composite
+def some_spans(draw: st.DrawFn) -> list[RawSpan]:
+    """Spans that share ids, starts and parents now and then, in any order, of any dialect or none."""
+    made: list[RawSpan] = []
+    for number in range(draw(st.integers(0, 12))):
+        fields = draw(st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES), max_size=4))
+        one = span(
+            draw(st.sampled_from([number, number, number, 3])),
+            parent=draw(st.one_of(st.none(), st.integers(0, 14))),
+            start=draw(st.integers(0, 40)),
+            end=draw(st.sampled_from([0, 5, 30, 50])),
+            attributes=fields,
+            scope=Scope(draw(st.sampled_from(SCOPES)), "1", {}),
+            remote=draw(st.booleans()),
+        )
+        one.dropped = draw(st.sampled_from([0, 0, 2]))
+        if draw(st.booleans()):
+            one.attributes = MappingProxyType(dict(one.attributes))
+        made.append(one)
+    return made
+
+
+def both(ordered: list[RawSpan]) -> None:
+    """Linking these gives the same by either way."""
+    assert links._linked(ordered, None) == links.link(ordered, None)
+
+
+@compiled
+@pytest.mark.parametrize("name", NAMES)
+def test_recordings(name: str) -> None:
+    """Every recording is put in order and linked the same way by both."""
+    recorded = list(spans(name))
+    ordered = links.in_order(recorded, set())
+    assert links._sorted(recorded, set()) == ordered
+    both(ordered)
+
+
+@compiled
+@given(some_spans())
+def test_any_spans(made: list[RawSpan]) -> None:
+    """Spans of any order, dialect and damage are put in order and linked the same way by both."""
+    here: set[object] = set()
+    there: set[object] = set()
+    ordered = links.in_order(made, here)
+    assert (links._sorted(made, there), there) == (ordered, here)
+    both(ordered)
+
+
+@pytest.mark.parametrize("number", [127, 128, 129])
+def test_the_limit_of_attributes(number: int) -> None:
+    """A span with exactly as many attributes as the SDK keeps may have lost some, and is counted, by either way."""
+    full = span(1, attributes={f"key{at}": at for at in range(number)})
+    counted = (False, 0, 0, 0, int(number == 128))
+    assert counted == links.link([full], None)[3:] == links._linked([full], None)[3:]
+
+
+def test_pauses() -> None:
+    """Others get their turn while a long trace is linked, by either way."""
+    ordered = [span(at) for at in range(200)]
+    told: list[int] = []
+    links.link(ordered, lambda: told.append(1))
+    assert len(told) >= 3
+    told.clear()
+    links._linked(ordered, lambda: told.append(1))
+    assert len(told) >= 3
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        (lambda one: 7, TypeError),
+        (lambda one: replace(one, scope=None), TypeError),
+        (lambda one: replace(one, end_ns=None), OverflowError),
+    ],
+)
+def test_what_is_no_span_is_refused(damage: object, error: type[Exception]) -> None:
+    """What is no span, or a span of other things than a span's, is an error and no crash."""
+    assert callable(damage)
+    with pytest.raises(error):
+        links.link([span(1), damage(span(2))], None)
+
+
+@compiled
+def test_a_dialect_that_fails_is_an_error() -> None:
+    """What a dialect raises comes out, and what was made until then is let go."""
+
+    def broken(raw: object) -> tuple[int, str]:
+        raise LookupError("broken")
+
+    assert core is not None
+    linker = core.Linker(
+        raw=RawSpan,
+        span=links.Span,
+        scope=Scope,
+        by_scope={"tests": ((0, broken),)},
+        marks=(("gen_ai.operation.name", 0, broken, None),),
+        roles={},
+        slow=broken,
+        unknown=(-1, "other"),
+    )
+    for one in (span(1), replace(span(1), attributes=MappingProxyType({}))):
+        with pytest.raises(LookupError, match="broken"):
+            linker.link([one], 128, None)
