@@ -28,7 +28,20 @@ KEYS = (
     "llm.model_name",
     "http.request.method",
 )
-VALUES = ("invoke_agent", "invoke_workflow", "chat", "execute_tool", "AGENT", "LLM", "TOOL", "task", "tool", "", 7, None)
+VALUES = (
+    None,
+    "invoke_agent",
+    "invoke_workflow",
+    "chat",
+    "execute_tool",
+    "AGENT",
+    "LLM",
+    "TOOL",
+    "task",
+    "tool",
+    "",
+    7,
+)
 SCOPES = ("tests", "strands.telemetry.tracer", "pydantic-ai", "ai", "openinference.instrumentation.langchain")
 
 compiled = pytest.mark.skipif(core is None, reason="the compiled part was not built here")

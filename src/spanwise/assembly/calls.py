@@ -158,14 +158,18 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
     if not run.llm_groups:
         return False
     at = 0
+    answer_text = conventions.answer_text
     for group in run.trace.paced(run.llm_groups):
-        texts = [conventions.answer_text(span.raw, span.dialect) for span in reversed(group)]
-        if None in texts:
-            return False
-        text = next((text for text in texts if text and "tool_call" in text), None)
-        if text is not None:
-            asked = text.count('"type":"tool_call"') or text.count('"type": "tool_call"')
-            if not _are_named(found[at : at + asked], asked, text):
+        asking = None
+        for span in reversed(group) if len(group) > 1 else group:
+            text = answer_text(span.raw, span.dialect)
+            if text is None:
+                return False
+            if asking is None and "tool_call" in text:
+                asking = text
+        if asking is not None:
+            asked = asking.count('"type":"tool_call"') or asking.count('"type": "tool_call"')
+            if not _are_named(found[at : at + asked], asked, asking):
                 return False
             at += asked
     return at == len(found)

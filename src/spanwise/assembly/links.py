@@ -24,15 +24,19 @@ RUNNERS = frozenset({"agent", "workflow"})
 _ROLES: Mapping[str, int] = {**dict.fromkeys(HOLDERS, 4), "workflow": 1, "agent": 3}
 """What a span of each kind does in the tree, as bits: it begins a run, it is an agent, it holds calls."""
 
-_LINKER = None if core is None else core.Linker(
-    raw=RawSpan,
-    span=Span,
-    scope=Scope,
-    by_scope=SCOPES,
-    marks=MARKS,
-    roles=_ROLES,
-    slow=classify,
-    unknown=(UNKNOWN, "other"),
+_LINKER = (
+    None
+    if core is None
+    else core.Linker(
+        raw=RawSpan,
+        span=Span,
+        scope=Scope,
+        by_scope=SCOPES,
+        marks=MARKS,
+        roles=_ROLES,
+        slow=classify,
+        unknown=(UNKNOWN, "other"),
+    )
 )
 
 

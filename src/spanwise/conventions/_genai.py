@@ -6,15 +6,15 @@ attributes, in span events, or in log events joined to the span; all three are r
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import msgspec
 
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
-from spanwise.conventions._values import first_number, first_text, int_of, mapping_of, names_of, number_of, text_of
+from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
     ContextFields,
@@ -72,83 +72,33 @@ def kind(span: RawSpan) -> Kind | None:
     return None
 
 
+_tool = reader(
+    ToolFields,
+    text("gen_ai.tool.name"),
+    any_of("gen_ai.tool.call.arguments"),
+    any_of("gen_ai.tool.call.result"),
+    text("gen_ai.tool.call.id"),
+    marked("error", "failure", among=("gen_ai.tool.status", "gen_ai.task.status")),
+    fixed(False),  # noqa: FBT003  (a field's value)
+    fixed(""),
+    marked(True, among=("spanwise.unended",)),  # noqa: FBT003
+)
+
+
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """Name, arguments, result and id of a tool span."""
-    get = span.attributes.get
-    name = get("gen_ai.tool.name")
-    arguments = get("gen_ai.tool.call.arguments")
-    result = get("gen_ai.tool.call.result")
-    if span.events and (arguments is None or result is None):
+    said = _tool(span.attributes)
+    if said.call_id in NO_ID:
+        said.call_id = None
+    if span.events and (said.arguments is None or said.result is None):
         for event in span.events:
             if event.name == "gen_ai.client.operation.exception":
                 continue
-            if arguments is None:
-                arguments = event.attributes.get("gen_ai.tool.call.arguments")
-            if result is None:
-                result = event.attributes.get("gen_ai.tool.call.result")
-    call_id = get("gen_ai.tool.call.id")
-    return ToolFields(
-        name if type(name) is str else None,
-        arguments,
-        result,
-        call_id if type(call_id) is str and call_id not in NO_ID else None,
-        get("gen_ai.tool.status") == "error" or get("gen_ai.task.status") == "failure",
-        uncertain=get("spanwise.unended") is True,
-    )
-
-
-def llm(span: RawSpan, memo: Memo) -> LLMFields:
-    """Model, provider, tokens and recorded cost of a model span.
-
-    This runs for every model span of every trace, so the names are looked up one by one, the current ones first.
-    """
-    get = span.attributes.get
-    sent = get("gen_ai.usage.input_tokens")
-    if sent is None:
-        sent = get("gen_ai.usage.prompt_tokens")
-    got = get("gen_ai.usage.output_tokens")
-    if got is None:
-        got = get("gen_ai.usage.completion_tokens")
-    read = get("gen_ai.usage.cache_read.input_tokens")
-    if read is None:
-        read = get("gen_ai.usage.cache_read_input_tokens")
-        if read is None:
-            read = get("gen_ai.usage.details.cache_read_tokens")
-    written = _first(get, _CACHE_WRITE)
-    thought = _first(get, _REASONING)
-    cost = get("operation.cost")
-    if cost is None:
-        cost = get("gen_ai.usage.cost", get("gen_ai.usage.total_cost"))
-    return LLMFields(
-        text_of(get("gen_ai.response.model") or get("gen_ai.request.model")),
-        text_of(get("gen_ai.provider.name") or get("gen_ai.system")),
-        sent if type(sent) is int and sent >= 0 else int_of(sent),
-        got if type(got) is int and got >= 0 else int_of(got),
-        read if type(read) is int and read >= 0 else int_of(read),
-        written if type(written) is int and written >= 0 else int_of(written),
-        thought if type(thought) is int and thought >= 0 else int_of(thought),
-        cost if type(cost) is float and 0.0 <= cost < math.inf else cost_of(cost),
-        ttft_ms=ms_of(get("gen_ai.response.time_to_first_chunk")),
-    )
-
-
-_CACHE_WRITE = (
-    "gen_ai.usage.cache_write.input_tokens",
-    "gen_ai.usage.cache_creation.input_tokens",
-    "gen_ai.usage.cache_write_input_tokens",
-    "gen_ai.usage.cache_creation_input_tokens",
-)
-_REASONING = (
-    "gen_ai.usage.reasoning.output_tokens",
-    "gen_ai.usage.reasoning_tokens",
-    "gen_ai.usage.details.reasoning_tokens",
-)
-
-
-def cost_of(value: object) -> float | None:
-    """An amount of dollars: a finite number that is not negative."""
-    number = number_of(value)
-    return number if number is not None and number >= 0 else None
+            if said.arguments is None:
+                said.arguments = event.attributes.get("gen_ai.tool.call.arguments")
+            if said.result is None:
+                said.result = event.attributes.get("gen_ai.tool.call.result")
+    return said
 
 
 def ms_of(seconds: object) -> float | None:
@@ -157,12 +107,37 @@ def ms_of(seconds: object) -> float | None:
     return number * 1000.0 if number is not None and number >= 0 else None
 
 
-def _first(get: Callable[[str], object], keys: tuple[str, ...]) -> object:
-    for key in keys:
-        value = get(key)
-        if value is not None:
-            return value
-    return None
+_llm = reader(
+    LLMFields,
+    text("gen_ai.response.model", "gen_ai.request.model"),
+    text("gen_ai.provider.name", "gen_ai.system"),
+    count("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+    count("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+    count(
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.cache_read_input_tokens",
+        "gen_ai.usage.details.cache_read_tokens",
+    ),
+    count(
+        "gen_ai.usage.cache_write.input_tokens",
+        "gen_ai.usage.cache_creation.input_tokens",
+        "gen_ai.usage.cache_write_input_tokens",
+        "gen_ai.usage.cache_creation_input_tokens",
+    ),
+    count(
+        "gen_ai.usage.reasoning.output_tokens",
+        "gen_ai.usage.reasoning_tokens",
+        "gen_ai.usage.details.reasoning_tokens",
+    ),
+    amount("operation.cost", "gen_ai.usage.cost", "gen_ai.usage.total_cost"),
+    fixed(False),  # noqa: FBT003  (a field's value)
+    converted(ms_of, "gen_ai.response.time_to_first_chunk"),
+)
+
+
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
+    """Model, provider, tokens and recorded cost of a model span."""
+    return _llm(span.attributes)
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:

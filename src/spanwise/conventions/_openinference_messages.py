@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
+from spanwise.conventions._fields import below
 from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of, plain
 from spanwise.conventions._openinference_envelopes import asked_messages, held_messages, said_messages
 from spanwise.conventions._reprs import read_repr
@@ -36,7 +37,7 @@ _RAN = re.compile(r"Error executing tool '([^']+)'")
 def entries(attributes: Attributes, prefix: str, memo: Memo) -> Iterator[tuple[int, str, object]]:
     """Index, rest of the key and value of each attribute below a prefix, or of each leaf of one structured value."""
     size = len(prefix)
-    for key in [key for key in attributes if key.startswith(prefix)]:
+    for key in below(attributes, prefix):
         at, _, rest = key[size:].partition(".")
         if at.isdecimal() and len(at) <= _DIGITS:
             yield int(at), rest, attributes[key]
@@ -283,12 +284,14 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
     if attributes.get(_FIRST_ROLE) != "assistant" or not isinstance(attributes.get(_FIRST_TEXT, ""), str):
         return None
     held: dict[int, dict[str, object]] = {}
-    for key in attributes:
-        if key.startswith(OUTPUT) and key not in _PLAIN_LEAVES:
+    for key in below(attributes, OUTPUT):
+        if key not in _PLAIN_LEAVES:
             at, name = _plain_leaf(key)
             if at < 0:
                 return None
             held.setdefault(at, {})[name] = attributes[key]
+    if not held:
+        return ()
     calls = [call for fields in _sorted(held) if (call := _call(fields, memo)) is not None]
     return calls if len({call.id for call in calls}) == len(calls) else None
 

@@ -25,7 +25,10 @@ Fields: TypeAlias = Mapping[str, object]
 _CALL_KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _CONTEXT_KEYS = frozenset({"messages", "configurable", "tool_call_id", "stream_writer", "callbacks"})
 _CONTEXTS = frozenset({"state", "runtime", "tool_runtime", "config", "store", "context"})
+_VALUES = frozenset({int, float, bool, list, type(None)})
+"""Types of what a model gave, whatever its name."""
 _RESPONSE_KEYS = frozenset({"id", "name", "response", "will_continue", "scheduling", "parts"})
+_PRINTED = ("content=", "ToolMessage(", "Command(")
 _CALL_ID_REPR = re.compile(r"tool_call_id='([^']*)'")
 _MESSAGE_REPR = re.compile(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[ ,)])""", re.DOTALL)
 
@@ -73,7 +76,11 @@ def _called(fields: Fields) -> Given:
 
 def _without_context(fields: Fields) -> Given:
     """The arguments without objects, graph state and the call's own id, which the model did not give."""
-    kept = {name: value for name, value in fields.items() if not _is_context(name, value)}
+    kept = {
+        name: value
+        for name, value in fields.items()
+        if type(value) in _VALUES or (isinstance(value, str) and value[:1] != "<") or not _is_context(name, value)
+    }
     return Given(kept, text_of(kept.pop("tool_call_id", None)) if len(kept) > 1 else None)
 
 
@@ -105,7 +112,8 @@ def outcome(value: object, memo: Memo) -> Outcome:
     if isinstance(decoded, str) and decoded is not value:  # DSPy encodes text that is JSON already once more
         decoded = memo.json(decoded)
     if isinstance(decoded, str):
-        return _from_repr(decoded, memo)
+        is_plain = decoded is value and not decoded.startswith(_PRINTED)
+        return Outcome(decoded) if is_plain else _from_repr(decoded, memo)
     listed = items(decoded)
     fields = mapping_of(listed[0] if listed is not None and len(listed) == 1 else decoded)
     if fields is not None and list(fields) == ["output"]:  # LangChain, before its messages were written as mappings
@@ -174,7 +182,7 @@ def _from_blocks(fields: Fields, memo: Memo) -> Outcome | None:
 
 def _from_repr(text: str, memo: Memo) -> Outcome:
     """A tool message or a command as older instrumentations print it; any other text is the result itself."""
-    if text.startswith(("content=", "ToolMessage(", "Command(")):
+    if text.startswith(_PRINTED):
         found = _MESSAGE_REPR.search(text)
         if found is not None:
             call_id = _CALL_ID_REPR.search(text, found.end())

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+import msgspec
+
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._fields import amount, count, reader, text
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_definitions import definitions
 from spanwise.conventions._openinference_envelopes import held_messages, recorded
@@ -177,7 +180,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     call_id = first_text(attributes, "tool_call.id", "tool.id", "tool.call_id") or got.call_id or asked.call_id
     message = got.value if failed and isinstance(got.value, str) else ""
     # LangChain says in its message around the result that the tool failed; where that was cut, nobody knows.
-    cut = recorded(attributes, "output", memo) is None and got.value is not None and span.scope.name in LANGCHAIN
+    cut = span.scope.name in LANGCHAIN and got.value is not None and recorded(attributes, "output", memo) is None
     return ToolFields(name, asked.value, got.value, call_id, failed, message=message, uncertain=cut)
 
 
@@ -199,7 +202,7 @@ def _raised(span: RawSpan) -> bool:
 
 def _not_found(name: str | None, result: object) -> bool:
     """AutoGen: a tool that does not exist has a span without an error."""
-    return isinstance(result, str) and result.startswith(f"Error: tool '{name}' not found")
+    return isinstance(result, str) and result[:7] == "Error: " and result.startswith(f"Error: tool '{name}' not found")
 
 
 def _tool_name(span: RawSpan) -> str | None:
@@ -211,22 +214,33 @@ def _tool_name(span: RawSpan) -> str | None:
     return None if found in TOOL_CLASSES else found
 
 
+class _Model(msgspec.Struct, gc=False):
+    name: str | None = None
+
+
+_llm = reader(
+    LLMFields,
+    text("llm.response.model_name"),
+    text("llm.provider", "llm.system", "decision.provider", "decision.system"),
+    count("llm.token_count.prompt", "decision.token_count.input"),
+    count("llm.token_count.completion", "decision.token_count.output"),
+    count(f"{PROMPT_DETAILS}.cache_read", f"{PROMPT_DETAILS}.cache_input"),
+    count(f"{PROMPT_DETAILS}.cache_write"),
+    count("llm.token_count.completion_details.reasoning"),
+    amount("llm.cost.total"),
+)
+
+
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
     """Model, provider, tokens and recorded cost; of an agent or a crew the totals."""
     attributes = span.attributes
-    provider = None
-    if "gen_ai.provider.name" not in attributes:
-        provider = first_text(attributes, "llm.provider", "llm.system", "decision.provider", "decision.system")
-    fields = LLMFields(
-        _model(attributes, memo),
-        provider.lower() if provider else None,
-        first_int(attributes, "llm.token_count.prompt", "decision.token_count.input"),
-        first_int(attributes, "llm.token_count.completion", "decision.token_count.output"),
-        first_int(attributes, f"{PROMPT_DETAILS}.cache_read", f"{PROMPT_DETAILS}.cache_input"),
-        first_int(attributes, f"{PROMPT_DETAILS}.cache_write"),
-        first_int(attributes, "llm.token_count.completion_details.reasoning"),
-        _cost(attributes),
-    )
+    fields = _llm(attributes)
+    if fields.model is None and "gen_ai.response.model" not in attributes:
+        fields.model = _model(attributes, memo)
+    if fields.provider is not None:
+        fields.provider = None if "gen_ai.provider.name" in attributes else fields.provider.lower()
+    if fields.cost_usd is None and "llm.cost.prompt" in attributes:
+        fields.cost_usd = _cost(attributes)
     if AUTOMATIC in attributes and span.scope.name == GOOGLE_GENAI:  # the usage of the last call only
         return LLMFields(fields.model, fields.provider, whole=True)
     if fields.input_tokens is None and "crew_id" in attributes:
@@ -237,28 +251,29 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     return fields
 
 
+_named = reader(
+    _Model,
+    text(
+        "llm.model_name",
+        "llm.request.model_name",
+        "decision.response.model_name",
+        "decision.model_name",
+        "embedding.model_name",
+        "reranker.model_name",
+    ),
+)
+
+
 def _model(attributes: Attributes, memo: Memo) -> str | None:
-    found = text_of(attributes.get("llm.response.model_name"))
-    if found is None and "gen_ai.response.model" not in attributes:
-        found = first_text(
-            attributes,
-            "llm.model_name",
-            "llm.request.model_name",
-            "decision.response.model_name",
-            "decision.model_name",
-            "embedding.model_name",
-            "reranker.model_name",
-        )
-        if found is None and "gen_ai.request.model" not in attributes:
-            parameters = mapping_of(memo.json(attributes.get("llm.invocation_parameters")))
-            found = first_text(parameters, "model", "model_name", "model_id") if parameters is not None else None
+    """The model that was asked for."""
+    found = _named(attributes).name
+    if found is None and "gen_ai.request.model" not in attributes:
+        parameters = mapping_of(memo.json(attributes.get("llm.invocation_parameters")))
+        found = first_text(parameters, "model", "model_name", "model_id") if parameters is not None else None
     return found
 
 
 def _cost(attributes: Attributes) -> float | None:
-    total = first_number(attributes, "llm.cost.total")
-    if total is not None:
-        return total
     prompt, completion = first_number(attributes, "llm.cost.prompt"), first_number(attributes, "llm.cost.completion")
     return prompt + completion if prompt is not None and completion is not None else None
 

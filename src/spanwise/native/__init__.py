@@ -56,6 +56,10 @@ class Core(Protocol):
         """What reads a record from attributes, as `twin` does."""
         ...
 
+    def below(self, attributes: dict[str, object], prefix: str, /) -> list[str]:
+        """The names that begin with the prefix, in their order."""
+        ...
+
 
 def _load() -> object:
     if os.environ.get("SPANWISE_PURE"):

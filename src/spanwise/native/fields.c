@@ -5,12 +5,12 @@
 #include "core.h"
 #include <math.h>
 
-enum { ANY, TEXT, COUNT, AMOUNT, FIXED };
+enum { ANY, TEXT, COUNT, AMOUNT, FIXED, CONVERTED, MARKED };
 
 typedef struct {
     int sort;
     PyObject *keys;    /* a tuple of names, the best first */
-    PyObject *convert; /* reads a value of an unusual type; of a fixed field its value */
+    PyObject *convert; /* reads a value of an unusual type; of a fixed field its value, of a mark its values */
 } Field;
 
 typedef struct {
@@ -47,7 +47,9 @@ told(const Field *field, PyObject *value)
     case ANY:
         return Py_NewRef(value);
     case TEXT:
-        return PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) ? Py_NewRef(value) : NULL;
+        if (PyUnicode_CheckExact(value))
+            return PyUnicode_GET_LENGTH(value) ? Py_NewRef(value) : NULL;
+        break;
     case COUNT:
         if (PyLong_CheckExact(value)) {
             int overflow;
@@ -68,12 +70,31 @@ told(const Field *field, PyObject *value)
     return found;
 }
 
+/* Whether an attribute has one of the field's values: a new reference; NULL with an exception set. */
+static PyObject *
+marked(const Field *field, PyObject *attributes)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(field->keys); i++) {
+        PyObject *value = PyDict_GetItemWithError(attributes, PyTuple_GET_ITEM(field->keys, i));
+        int found = 0;
+        if (value != NULL && (PyUnicode_CheckExact(value) || PyBool_Check(value)))
+            found = PySet_Contains(field->convert, value);
+        if (found < 0 || PyErr_Occurred())
+            return NULL;
+        if (found)
+            return Py_NewRef(Py_True);
+    }
+    return Py_NewRef(Py_False);
+}
+
 /* The value of a field: a new reference; NULL with an exception set. */
 static PyObject *
 first_told(const Field *field, PyObject *attributes)
 {
     if (field->sort == FIXED)
         return Py_NewRef(field->convert);
+    if (field->sort == MARKED)
+        return marked(field, attributes);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(field->keys); i++) {
         PyObject *value = PyDict_GetItemWithError(attributes, PyTuple_GET_ITEM(field->keys, i));
         if (value != NULL && value != Py_None) {
@@ -140,7 +161,7 @@ reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         Field *field = &self->fields[self->count];
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(fields, self->count), "iO!O:field", &field->sort, &PyTuple_Type,
                               &field->keys, &field->convert) ||
-            field->sort < ANY || field->sort > FIXED) {
+            field->sort < ANY || field->sort > MARKED) {
             if (!PyErr_Occurred())
                 PyErr_SetString(PyExc_ValueError, "a field of an unknown sort");
             Py_DECREF(self);
@@ -148,6 +169,12 @@ reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         }
         Py_INCREF(field->keys);
         Py_INCREF(field->convert);
+        if (field->sort == MARKED && !PyFrozenSet_CheckExact(field->convert)) {
+            self->count++;
+            Py_DECREF(self);
+            PyErr_SetString(PyExc_TypeError, "a mark's values are a frozenset");
+            return NULL;
+        }
     }
     return (PyObject *)self;
 }
@@ -173,9 +200,37 @@ static PyType_Spec reader_spec = {
     .slots = reader_slots,
 };
 
+/* below(attributes, prefix): the names that begin with the prefix, in their order. */
+static PyObject *
+below(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 2 || !PyDict_CheckExact(args[0]) || !PyUnicode_CheckExact(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "below takes a dict and a prefix");
+        return NULL;
+    }
+    PyObject *name, *value, *found = PyList_New(0);
+    Py_ssize_t at = 0, length = PyUnicode_GET_LENGTH(args[1]);
+    while (found != NULL && PyDict_Next(args[0], &at, &name, &value)) {
+        if (PyUnicode_CheckExact(name) && PyUnicode_GET_LENGTH(name) >= length) {
+            Py_ssize_t matches = PyUnicode_Tailmatch(name, args[1], 0, length, -1);
+            if (matches < 0 || (matches && PyList_Append(found, name) < 0))
+                Py_CLEAR(found);
+        }
+    }
+    return found;
+}
+
+static PyMethodDef functions[] = {
+    {"below", (PyCFunction)(void (*)(void))below, METH_FASTCALL, "The names that begin with a prefix."},
+    {NULL, NULL, 0, NULL},
+};
+
 int
 add_fields(PyObject *module)
 {
+    if (PyModule_AddFunctions(module, functions) < 0)
+        return -1;
     PyObject *type = PyType_FromModuleAndSpec(module, &reader_spec, NULL);
     if (type == NULL)
         return -1;
