@@ -69,8 +69,8 @@ docs: setup ## check the documentation: generated parts, code blocks, links, eve
 coverage: setup ## measure branch coverage of the core, model to run (the bar is 100 %)
 	@scripts/coverage
 
-wheel: setup ## build the wheel and run the tests on it, without extras
-	@scripts/installed wheel requirements/base-test.txt ''
+wheel: setup ## build the wheel and run the tests on it, without extras and without its compiled part
+	@scripts/installed wheel requirements/base-test.txt '' pure
 
 lowest: setup ## run the tests on the wheel with the lowest versions that pyproject.toml allows
 	@scripts/installed lowest requirements/lowest.txt cli,cost

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 from inline_snapshot import snapshot
 
@@ -12,7 +13,8 @@ from spanwise.report.encode import to_line
 from spanwise.report.environment import Environment, look
 from spanwise.report.terminal import console
 
-HOST = Host(spanwise="0.1.0", python="3.12.1", platform="Linux", provider="opentelemetry.trace.ProxyTracerProvider")
+PROVIDER = "opentelemetry.trace.ProxyTracerProvider"
+HOST = Host(spanwise="0.1.0", python="3.12.1", platform="Linux", compiled=True, provider=PROVIDER)
 FOUND = look(
     installed={
         "opentelemetry-sdk": "1.45.2",
@@ -38,6 +40,7 @@ def test_the_report_ends_with_what_is_missing() -> None:
     assert shown(FOUND) == snapshot("""\
 this process
   spanwise         0.1.0
+  compiled part    in use
   Python           3.12.1 on Linux
   tracer provider  opentelemetry.trace.ProxyTracerProvider (of this process; an app sets its own)
   extra cli        lacks rich: pip install 'spanwise[cli]'
@@ -70,6 +73,13 @@ what is missing
   -  CrewAI (crewai) is not instrumented: pip install openinference-instrumentation-crewai
   -  Google ADK will not record content: set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT
 """)
+
+
+def test_without_the_compiled_part() -> None:
+    """Where the compiled part is not there, the report says what that means."""
+    file = io.StringIO()
+    show_doctor(console(file), replace(HOST, compiled=False), FOUND)
+    assert "compiled part    not there: the same results, more slowly\n" in file.getvalue()
 
 
 def test_nothing_missing_is_said() -> None:

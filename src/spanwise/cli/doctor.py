@@ -11,6 +11,7 @@ from opentelemetry import trace
 from spanwise.cli.guard import FINE
 from spanwise.cli.options import AsTable, TableFormat
 from spanwise.cli.output import Output
+from spanwise.native import core
 from spanwise.report.doctor import Host, show_doctor, to_doctor
 from spanwise.report.encode import to_line
 from spanwise.report.environment import look, normal
@@ -31,6 +32,7 @@ def doctor(format_: AsTable = TableFormat.TABLE) -> int:
         spanwise=metadata.version("spanwise"),
         python=platform.python_version(),
         platform=platform.platform(),
+        compiled=core is not None,
         provider=f"{provider.__module__}.{provider.__qualname__}",
     )
     with Output() as out:

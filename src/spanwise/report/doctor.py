@@ -21,6 +21,8 @@ class Host:
     spanwise: str
     python: str
     platform: str
+    compiled: bool
+    """Whether the compiled part is there."""
     provider: str
 
 
@@ -36,6 +38,7 @@ def show_doctor(to: Console, host: Host, found: Environment) -> None:
         "this process",
         (
             ("spanwise", host.spanwise, ""),
+            ("compiled part", "in use" if host.compiled else "not there: the same results, more slowly", ""),
             ("Python", f"{host.python} on {host.platform}", ""),
             ("tracer provider", f"{host.provider} (of this process; an app sets its own)", ""),
             *((f"extra {name}", *_extra(name, lacking)) for name, lacking in found.extras.items()),
