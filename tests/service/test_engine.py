@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,8 @@ def test_each_bound_refuses(tmp_path: Path, bounds: Bounds, reason: str) -> None
     life = started(tmp_path, sink, bounds=bounds, most=2)
     for trace in plan(60):
         life.offer(batch_of(trace, 0, 19 if reason != "queue" else None))
-    life.wait(lambda: reason in life.engine.counts.refused)
+    more = (trace for seed in count(2) for trace in plan(20, seed=seed))  # the thread may have taken all by now
+    life.wait(lambda: reason in life.engine.counts.refused or life.offer(batch_of(next(more))))
     assert {reason} == set(life.engine.counts.refused)
     assert life.engine.counts.accepted + sum(life.engine.counts.refused.values()) >= 60 * 19
     sink.gate.set()

@@ -217,6 +217,25 @@ def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
     wal.close()
 
 
+def test_what_is_written_in_part_is_taken_back(tmp_path: Path) -> None:
+    """Where the system takes a part of a request only, the log says so and goes on whole: nothing of it is torn."""
+    code = (
+        "import resource, sys; from pathlib import Path; from spanwise.service.wal import Wal, WalError\n"
+        "wal = Wal(Path(sys.argv[1])); wal.append('traces', 'protobuf', b'a' * 5000, [b'1' * 16])\n"
+        "had = resource.getrlimit(resource.RLIMIT_FSIZE); resource.setrlimit(resource.RLIMIT_FSIZE, (8000, had[1]))\n"
+        "try: wal.append('traces', 'protobuf', b'b' * 5000, [b'2' * 16])\n"
+        "except WalError as error: print(error)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, had); wal.append('traces', 'protobuf', b'c' * 5000, [b'3' * 16])\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "cannot be written: File too large" in ended.stdout
+    wal = Wal(tmp_path)
+    assert [b"a" * 5000, b"c" * 5000] == [entry.payload for entry in wal.entries()]
+    assert (0, 0) == (wal.stats.torn, wal.stats.damaged)
+    wal.close()
+
+
 def test_a_place_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
     """A file where the folder should be is named in one sentence."""
     (tmp_path / "wal").write_text("a file")

@@ -66,23 +66,23 @@ def new_salt() -> bytes:
     return os.urandom(8)
 
 
-def of_entry(entry: Entry) -> bytes:
-    """The body of a frame that holds a request."""
-    signal, content = _SIGNALS.index(entry.signal), _CONTENTS.index(entry.content)
-    return b"".join((_BATCH.pack(entry.seq, signal, content, len(entry.traces)), *entry.traces, entry.payload))
-
-
-def framed(entry: Entry | Mark, salt: bytes) -> bytes:
-    """A record as a frame of the segment with this salt."""
+def framed(entry: Entry | Mark, salt: bytes) -> tuple[bytes, bytes]:
+    """A record as a frame of the segment with this salt, in two parts: a payload is not copied."""
     if isinstance(entry, Mark):
-        kind, body = _MARK_KIND, _MARK.pack(entry.trace, _HOWS.index(entry.how), entry.revision, entry.upto)
+        kind, head = _MARK_KIND, _MARK.pack(entry.trace, _HOWS.index(entry.how), entry.revision, entry.upto)
+        payload = b""
     else:
-        kind, body = _BATCH_KIND, of_entry(entry)
-    return _FRAME.pack(salt[:4], kind, len(body), _sum(salt, kind, body)) + body
+        signal, content = _SIGNALS.index(entry.signal), _CONTENTS.index(entry.content)
+        kind, payload = _BATCH_KIND, entry.payload
+        head = b"".join((_BATCH.pack(entry.seq, signal, content, len(entry.traces)), *entry.traces))
+    length = len(head) + len(payload)
+    checksum = zlib.crc32(payload, zlib.crc32(head, _begun(salt, kind, length)))
+    return _FRAME.pack(salt[:4], kind, length, checksum) + head, payload
 
 
-def _sum(salt: bytes, kind: int, body: bytes | memoryview) -> int:
-    return zlib.crc32(body, zlib.crc32(salt + bytes((kind,)) + len(body).to_bytes(4, "little")))
+def _begun(salt: bytes, kind: int, length: int) -> int:
+    """The checksum of what stands before the body."""
+    return zlib.crc32(salt + bytes((kind,)) + length.to_bytes(4, "little"))
 
 
 @dataclass(slots=True)
@@ -142,7 +142,7 @@ class Scan:
         if mark != salt[:4] or end > len(self.data):
             return None
         body = memoryview(self.data)[start:end]
-        if _sum(salt, kind, body) != checksum:
+        if zlib.crc32(body, _begun(salt, kind, length)) != checksum:
             return None
         try:
             return _read(kind, body), end

@@ -18,7 +18,6 @@ from spanwise.service import _status
 from spanwise.service.access import Access, check_listening, host_and_port
 from spanwise.service.batches import Signal
 from spanwise.service.receiving import (
-    INLINE,
     BrokenError,
     Desk,
     Limits,
@@ -27,6 +26,7 @@ from spanwise.service.receiving import (
     Place,
     TooLargeError,
     inflated,
+    is_slow_to_inflate,
 )
 from spanwise.service.refusal import Refusal
 
@@ -154,7 +154,7 @@ class GrpcReceiver:
         if not place.hold(len(message)):
             await self._refuse(context, desk.busy())
         try:
-            if len(message) > INLINE:
+            if is_slow_to_inflate(message):
                 payload = await asyncio.to_thread(inflated, message, self._limits)
             else:
                 payload = inflated(message, self._limits)

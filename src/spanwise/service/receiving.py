@@ -19,8 +19,11 @@ Offer: TypeAlias = Callable[[Batch], Awaitable[Refusal | None]]
 _log = logging.getLogger("spanwise")
 _MB = 1 << 20
 _STEP = _MB
-INLINE = _MB // 4
-"""Decoding this much takes some milliseconds at most; more of it would keep other requests waiting."""
+_INLINE = _MB // 4
+_INLINE_LARGE = 2 * _MB
+_SAMPLE = 16 * 1024
+_LARGE_SPAN = 256
+_TRACE_ID = b"\x0a\x10"
 _MOST_MEMBERS = 64
 _GZIP_MAGIC = b"\x1f\x8b"
 GZIP, DEFLATE = 31, 15
@@ -117,7 +120,7 @@ class Desk:
     async def take(self, signal: Signal, content: ContentType, payload: bytes) -> Outcome:
         """Decode a body and hand it on. Never raises."""
         try:
-            if len(payload) <= INLINE:
+            if is_quick(signal, content, payload):
                 batch = decode(signal, content, payload)
             else:
                 batch = await asyncio.to_thread(decode, signal, content, payload)
@@ -140,6 +143,19 @@ class Desk:
         if (what, type(error)) not in self._told:
             self._told.add((what, type(error)))
             _log.error("%s; further failures of this kind are counted, not logged", what, exc_info=error)
+
+
+def is_quick(signal: Signal, content: ContentType, payload: bytes) -> bool:
+    """Decoding it takes some milliseconds at most; anything else would keep other requests waiting.
+
+    Spans in protobuf stay packed, so that their number counts and not their bytes; how many there are is told by the
+    beginning. On another thread they cost a quarter more: each has memory of its own, which comes and goes.
+    """
+    if len(payload) <= _INLINE:
+        return True
+    if len(payload) > _INLINE_LARGE or signal != "traces" or content != "protobuf":
+        return False
+    return payload.count(_TRACE_ID, 0, _SAMPLE) <= _SAMPLE // _LARGE_SPAN
 
 
 class Inflater(Protocol):
@@ -251,13 +267,22 @@ class Body:
 def inflated(message: bytes, limits: Limits) -> bytes:
     """A message as it was before it was compressed with gzip or deflate; one that was not, as it is.
 
-    No OTLP request begins with the bytes that mark either: they would be a field that OTLP has not.
-
     Raises:
         TooLargeError: It is too much, as it is or inflated.
         BrokenError: It is not valid gzip or deflate.
     """
-    is_deflate = message[:1] == b"\x78" and int.from_bytes(message[:2], "big") % 31 == 0
-    body = Body(limits, compressed=GZIP if message.startswith(_GZIP_MAGIC) else DEFLATE if is_deflate else None)
+    body = Body(limits, compressed=_format_of(message))
     body.add(message)
     return body.whole()
+
+
+def is_slow_to_inflate(message: bytes) -> bool:
+    """Inflating it would keep other requests waiting; what is not compressed only passes through."""
+    return len(message) > _INLINE and _format_of(message) is not None
+
+
+def _format_of(message: bytes) -> int | None:
+    # No OTLP request begins with the bytes that mark either: they would be a field that OTLP has not.
+    if message.startswith(_GZIP_MAGIC):
+        return GZIP
+    return DEFLATE if message[:1] == b"\x78" and int.from_bytes(message[:2], "big") % 31 == 0 else None

@@ -245,7 +245,7 @@ class Wal:
             if self._file < 0 or self._segments[-1].size >= self._segment_bytes:
                 self._begin_segment()
             frame = framed(record, self._salt)
-            if bounded and self._bytes + len(frame) > self.max_bytes:
+            if bounded and self._bytes + sum(map(len, frame)) > self.max_bytes:
                 raise WalFullError(f"the write-ahead log {self.folder} is full ({self._bytes} bytes)")
             self._put(frame)
         except OSError as error:
@@ -253,20 +253,20 @@ class Wal:
             raise WalError(f"the write-ahead log {self.folder} cannot be written: {error.strerror}") from error
         self.broken = ""
 
-    def _put(self, frame: bytes) -> None:
-        segment = self._segments[-1]
+    def _put(self, frame: Sequence[bytes]) -> None:
+        segment, size = self._segments[-1], sum(map(len, frame))
         try:
-            written = os.write(self._file, frame)
-            while written < len(frame):
-                written += os.write(self._file, memoryview(frame)[written:])
+            written = _write(self._file, frame)
+            while written < size:
+                written += os.write(self._file, b"".join(frame)[written:])
         except OSError:
             try:
                 os.ftruncate(self._file, segment.size)
             except OSError:
                 self._leave_segment()
             raise
-        segment.size += len(frame)
-        self._bytes += len(frame)
+        segment.size += size
+        self._bytes += size
 
     def _fail(self, error: OSError) -> None:
         self.stats.failures += 1
@@ -382,6 +382,11 @@ class Wal:
 
     def _scan(self, segment: _Segment) -> Scan:
         return Scan(segment.path.read_bytes())
+
+
+def _write(file: int, parts: Sequence[bytes]) -> int:
+    """Write as much as the system takes at once, without a copy where it can do that; how much that was."""
+    return os.writev(file, parts) if hasattr(os, "writev") else os.write(file, b"".join(parts))
 
 
 def _sync_folder(folder: Path) -> None:
