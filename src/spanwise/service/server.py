@@ -32,7 +32,7 @@ from spanwise.sinks.otlp import OtlpSink
 from spanwise.sinks.prometheus import PrometheusSink
 
 _log = logging.getLogger("spanwise")
-_SWITCH_S = 0.001
+SWITCH_S = 0.001
 _STOP_S = 1.0
 
 
@@ -130,7 +130,7 @@ class Server:
 
     async def run(self) -> None:
         """Serve until a signal asks for the end."""
-        sys.setswitchinterval(_SWITCH_S)  # or the receivers wait long for the thread that scores
+        sys.setswitchinterval(SWITCH_S)  # or the receivers wait long for the thread that scores
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._asked, number)
