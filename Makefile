@@ -87,12 +87,15 @@ check: ## everything that CI runs
 record: setup ## record the corpus of spans again, each framework in an environment of its own
 	@$(BIN)/python scripts/record/record.py --out .build/recordings $(ARGS)
 
-nightly: nightly-lowest nightly-newest nightly-fuzz nightly-leaks nightly-service nightly-peers ## what is too long for every change
+nightly: nightly-lowest nightly-receivers nightly-newest nightly-fuzz nightly-leaks nightly-service nightly-peers ## what is too long for every change
 
 nightly-list:
 	@grep -hE '^nightly-[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
 
 nightly-lowest: lowest
+
+nightly-receivers: ## the service's tests with the lowest grpcio and uvicorn
+	@scripts/lowest-serve
 
 nightly-newest: ## the tests with the newest versions there are, unpinned
 	@scripts/newest
