@@ -45,6 +45,21 @@ provider.shutdown()
 print(f"{root.get_span_context().trace_id:032x}")
 """
 
+BUSY = """
+import time
+from pathlib import Path
+from spanwise.model.score import Score
+
+class Busy:
+    def __call__(self, run, /):
+        Path("begun").touch()
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            sum(range(1000))
+        Path("over").touch()
+        return Score(name="busy", value=1.0)
+"""
+
 
 @pytest.fixture(autouse=True)
 def _needs(require: Callable[[str], str]) -> None:
@@ -153,6 +168,21 @@ def test_health_and_readiness(tmp_path: Path) -> None:
         assert (200, "alive") == (service.page("/healthz")[0], json.loads(service.page("/healthz")[1])["status"])
         assert {"status": "ready", "reasons": []} == json.loads(service.page("/readyz")[1])
         assert "# TYPE spanwise_serve_accepted_total counter" in service.page("/metrics")[1]
+
+
+def test_an_evaluator_that_computes_long_holds_nobody_up(tmp_path: Path) -> None:
+    """While an evaluator takes three seconds of a core, health is told, and requests are taken, again and again."""
+    (tmp_path / "busy.py").write_text(BUSY, encoding="utf-8")
+    with Service(tmp_path, *QUICK, settings='[evaluators.busy]\nuse = "busy:Busy"') as service:
+        first, *others = plan(40)
+        assert 200 == post(f"http://{service.http}", "traces", spans_request(first.spans))
+        assert wait_for((tmp_path / "begun").exists)
+        answered = 0
+        while not (tmp_path / "over").exists() and answered < len(others):
+            assert 200 == service.page("/healthz")[0]
+            assert 200 == post(f"http://{service.http}", "traces", spans_request(others[answered].spans[:-1]))
+            answered += not (tmp_path / "over").exists()
+        assert answered >= 5
 
 
 def run_serve(folder: Path, *flags: str, **variables: str) -> subprocess.CompletedProcess[str]:
