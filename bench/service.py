@@ -28,6 +28,7 @@ _SIZES = ((512, 0.13), (2560, 1.0))
 _SPANS, _TRACES, _IN_REQUEST = 50, 40, 500
 _WARM_S, _SECONDS = 1.0, 0.5
 _ROUNDS = 7
+_END_S = 15.0
 _KINDS = {
     "naive": "naive receiver",
     "group": "receive, group by trace",
@@ -103,7 +104,12 @@ def _process(*words: str) -> Generator[subprocess.Popen[str]]:
         try:
             yield process
         finally:
-            process.kill()
+            assert process.stdin is not None
+            process.stdin.close()  # which asks for the end
+            try:
+                process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def _line(process: subprocess.Popen[str]) -> str:

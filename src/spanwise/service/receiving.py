@@ -149,7 +149,7 @@ def is_quick(signal: Signal, content: ContentType, payload: bytes) -> bool:
     """Decoding it takes some milliseconds at most; anything else would keep other requests waiting.
 
     Spans in protobuf stay packed, so that their number counts and not their bytes; how many there are is told by the
-    beginning. On another thread they cost a quarter more: each has memory of its own, which comes and goes.
+    beginning. On further threads each span costs more, for each of these has memory of its own, which comes and goes.
     """
     if len(payload) <= _INLINE:
         return True
