@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.stats import mean, pass_hat, percentile, variance, wilson
+from spanwise.stats import mean, pass_hat, percentile, quantile, variance, wilson
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20)
 
@@ -19,7 +19,7 @@ VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20)
 )
 def test_percentiles(share: float, value: float) -> None:
     """Between two values the percentile is interpolated; the order in which they are given does not matter."""
-    assert pytest.approx(value) == percentile([3, 1, 4, 2], share)
+    assert pytest.approx(value) == percentile([3, 1, 4, 2], share) == quantile([1, 2, 3, 4], share)
 
 
 def test_of_a_single_value() -> None:

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
 from typing import cast
 
 from spanwise.errors import ModelError
@@ -170,7 +171,7 @@ def _listed(said: object) -> Sequence[Score]:
     if isinstance(said, Score):
         return (said,)
     listed = tuple(cast("Sequence[object]", said))
-    scores = tuple(score for score in listed if isinstance(score, Score))
+    scores = [score for score in listed if isinstance(score, Score)]
     if len(scores) != len(listed):
         raise TypeError(f"an evaluator returns Scores, this one {said!r}")
     return scores
@@ -198,12 +199,14 @@ class _Finish:
 
     def take(self, name: str, evaluator: object, said: Sequence[Score]) -> None:
         """Take what one evaluator said."""
+        hashed = ""
         for score in said:
             called = name if score.name == name else _renamed(score.name, name_of(evaluator), name)
             if called in self._givers:
                 score, called = self._twice(called, name)
             self._givers[called] = name
-            self.scores.append(self._completed(score, called, name, evaluator))
+            hashed = score.config_hash or hashed or config_hash(evaluator)
+            self.scores.append(self._completed(score, called, name, hashed))
 
     def _twice(self, called: str, name: str) -> tuple[Score, str]:
         """The error in place of a score whose name is taken, under a name that is not."""
@@ -216,7 +219,7 @@ class _Finish:
         who = "it gave one already" if giver == name else f"evaluator {giver!r} gave one already"
         return Score(name=free, status="error", reason=f"a second score named {called!r}: {who}"), free
 
-    def _completed(self, score: Score, called: str, name: str, evaluator: object) -> Score:
+    def _completed(self, score: Score, called: str, name: str, hashed: str) -> Score:
         label = score.label
         if not label and score.value is not None and not score.unit:
             known = called if called in self._thresholds else score.name
@@ -233,7 +236,7 @@ class _Finish:
             recommendations=score.recommendations,
             evaluator=score.evaluator or name,
             version=score.version,
-            config_hash=score.config_hash or config_hash(evaluator),
+            config_hash=hashed,
             revision=self._revision,
         )
 
@@ -244,6 +247,7 @@ def name_of(evaluator: object) -> str:
     return in_snake_case(str(getattr(kind, "__name__", "")))
 
 
+@lru_cache(maxsize=_HASHES)
 def in_snake_case(name: str) -> str:
     """The name of a class as scores have it: `max_tool_calls` for `MaxToolCalls`."""
     return _HUMP.sub("_", name).lower()

@@ -16,7 +16,11 @@ def mean(values: Sequence[float]) -> float:
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The value below which a share in [0, 1] of at least one value lies, interpolated between neighbours."""
-    ordered = sorted(values)
+    return quantile(sorted(values), share)
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The same of values that go from least to most."""
     at = share * (len(ordered) - 1)
     low = int(at)
     high = min(low + 1, len(ordered) - 1)

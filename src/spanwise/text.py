@@ -29,6 +29,8 @@ def words(text: str) -> list[str]:
 def excerpt(value: object, *, limit: int = _QUOTE) -> str:
     """A value on one line, cut behind `limit` characters."""
     text = value if isinstance(value, str) else _shown(value)
+    if len(text) <= limit:
+        return " ".join(text.split())
     begun = " ".join(text[: limit * 4].split())
     # What lies further behind may be more than space.
     whole = len(begun) <= limit and not text[limit * 4 :].strip()

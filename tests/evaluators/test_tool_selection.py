@@ -239,6 +239,8 @@ def test_lexical_fit() -> None:
     assert () == ToolSelection()(run_of(offering(SEARCH, weather), other)).issues
     one = {"gen_ai.input.messages": json.dumps([user("weather?")])}
     assert () == ToolSelection()(run_of(offering(SEARCH, weather, **one), other)).issues
+    apart = [{"name": "get_weather"}, {"name": "get_forecast"}, {"name": "get_sea_level"}]
+    assert () == ToolSelection()(run_of(offering(SEARCH, *apart, **query), other)).issues
     near = {"name": "search", "description": "Searches for a weather forecast."}
     assert () == ToolSelection()(run_of(offering(near, weather, **query), other)).issues
     assert () == ToolSelection()(run_of(offering(SEARCH, weather, **query), other, call(2, "get_weather"))).issues

@@ -75,6 +75,20 @@ def test_facts_are_read_once() -> None:
     assert dict.fromkeys(names, 1) == facts.read
 
 
+def test_what_others_read_is_read_once() -> None:
+    """What a function reads out of a run is read when it is first asked for, and kept for that run alone."""
+    read: list[Run] = []
+
+    def count(run: Run) -> int:
+        """The spans of a run."""
+        read.append(run)
+        return len(run.spans)
+
+    one, other = run_of(agent(1)), run_of(agent(1), tool(2, parent=1))
+    assert [(1, 2), (1, 2)] == [(one.once(count), other.once(count)) for _ in range(2)]
+    assert [one, other] == read
+
+
 def test_links_up_and_down() -> None:
     """Children are listed by start, ancestors nearest first."""
     trace = trace_of(agent(1), tool(3, parent=1), chat(2, parent=1), span(4, parent=3))

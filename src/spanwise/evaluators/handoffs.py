@@ -14,6 +14,7 @@ from spanwise.model.calls import Handoff, ToolCall
 from spanwise.model.effects import passes_control
 from spanwise.model.lost_context import Loss, agent_key, agent_of, losses_of
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
+from spanwise.model.searches import searches_of
 from spanwise.model.trace import Run
 from spanwise.text import excerpt
 
@@ -229,7 +230,7 @@ class _Returns:
     @classmethod
     def of(cls, run: Run, passed: Sequence[Handoff], moments: Sequence[Moment]) -> _Returns:
         """The returns of a run in which the agent that had control did nothing."""
-        worked = sorted((*(call.start_ns for call in run.work), *(one.start_ns for one in run.retrievals)))
+        worked = sorted((*(call.start_ns for call in run.work), *(one.start_ns for one in run.once(searches_of))))
         thought = [call.start_ns for call in run.llm_calls]
         found: list[Handoff] = []
         unclear = ""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from spanwise.errors import ModelError
-from spanwise.model.calls import ToolCall
+from spanwise.model.calls import FAILED, ToolCall
 from spanwise.model.critical_path import Gap, Segment, critical_path, idle_gaps
 from spanwise.model.score import Evidence, Score, not_measurable
+from spanwise.model.searches import Search, searches_of
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
-from spanwise.stats import percentile
+from spanwise.stats import quantile
 from spanwise.text import excerpt
 
 _NAMED = 3
@@ -55,8 +56,7 @@ class Latency:
     def _share(self, run: Run, times: _Times) -> Score:
         wall = run.end_ns - run.start_ns
         met = 1.0 if self.target_ms is None else min(1.0, self.target_ms * 1e6 / wall)
-        over = self._over_targets(times)
-        if all(kind in _UNJUDGED for kind in run.by_kind):
+        if run.by_kind.keys() <= _UNJUDGED:
             why = str(run.lacks("spans", "llm_calls") or "")
             said = f"The run took {_ms(wall)}, but nothing is recorded of what it did in that time. {why}".strip()
             if self.target_ms is None:
@@ -65,8 +65,8 @@ class Latency:
             return Score(name="latency", value=met, reason=f"{said} Only the target is judged.", issues=issues)
         spent = _spent(critical_path(run))
         gaps = idle_gaps(run, longer_than_ns=int(self.gap_ms * 1e6))
-        losses = _Losses.of(run, spent)
-        idle = None if gaps is None else sum(gap.duration_ns for gap in gaps)
+        losses = _Losses.of(run, spent, times.searches)
+        idle = None if gaps is None else sum([gap.duration_ns for gap in gaps])
         useful = (wall - (idle or 0) - losses.failed - losses.repeated) / wall
         blamed = _blamed(run, spent)
         slow = self._over_target(wall, blamed) if met < 1.0 else ()
@@ -74,8 +74,8 @@ class Latency:
             name="latency",
             value=useful * met,
             reason=_reason(wall, idle, losses) + _untold(run) + _most(blamed),
-            evidence=tuple(Evidence(span_id=span.span_id, quote=excerpt(span.name)) for span, _ in blamed),
-            issues=(*slow, *_of_gaps(gaps or (), wall), *losses.issues(wall), *over),
+            evidence=tuple([Evidence(span_id=span.span_id, quote=excerpt(span.name)) for span, _ in blamed]),
+            issues=(*slow, *_of_gaps(gaps or (), wall), *losses.issues(wall), *self._over_targets(times)),
             recommendations=(*_to_speed_up(slow, blamed), *_to_fill(gaps or ()), *losses.advice(wall)),
         )
 
@@ -115,51 +115,74 @@ def _why_unknown(run: Run) -> str:
 
 
 class _Times(NamedTuple):
-    """How long the calls took, by tool and by model, and how long answers took to begin."""
+    """How long the calls took, by tool and by model, and how long answers took to begin, each from least to most."""
 
-    tools: Mapping[str, Sequence[int]]
-    models: Mapping[str, Sequence[int]]
-    retrievals: Sequence[int]
-    first_tokens: Mapping[str, Sequence[float]]
+    tools: Mapping[str, list[int]]
+    models: Mapping[str, list[int]]
+    retrievals: list[int]
+    first_tokens: Mapping[str, list[float]]
+    searches: Sequence[Search]
 
     @classmethod
     def of(cls, run: Run) -> _Times:
         """The times of a run; how long a call took that left no span, or whose span never ended, nobody knows."""
         tools: dict[str, list[int]] = {}
         for call in run.work:
-            if call.span >= 0 and (call.end_ns > call.start_ns or call.status != "unknown"):
-                tools.setdefault(call.name, []).append(call.end_ns - call.start_ns)
+            ns = call.end_ns - call.start_ns
+            if call.span >= 0 and (ns > 0 or call.status != "unknown"):
+                if call.name in tools:
+                    tools[call.name].append(ns)
+                else:
+                    tools[call.name] = [ns]
         models: dict[str, list[int]] = {}
         firsts: dict[str, list[float]] = {}
         for call in run.llm_calls:
-            if call.end_ns > call.start_ns:
-                model = call.model or "a model that is not named"
-                models.setdefault(model, []).append(call.end_ns - call.start_ns)
-                if call.usage.ttft_ms is not None:
-                    firsts.setdefault(model, []).append(call.usage.ttft_ms * 1e6)
-        searched = [one.end_ns - one.start_ns for one in run.retrievals if one.end_ns > one.start_ns]
-        return cls(tools=tools, models=models, retrievals=searched, first_tokens=firsts)
+            ns = call.end_ns - call.start_ns
+            if ns > 0:
+                used = call.usage
+                model = used.model or "a model that is not named"
+                if model in models:
+                    models[model].append(ns)
+                else:
+                    models[model] = [ns]
+                if used.ttft_ms is not None:
+                    firsts.setdefault(model, []).append(used.ttft_ms * 1e6)
+        searches = run.once(searches_of)
+        took = [one.end_ns - one.start_ns for one in searches if one.end_ns > one.start_ns]
+        for times in (*tools.values(), *models.values(), *firsts.values(), took):
+            times.sort()
+        return cls(tools, models, took, firsts, searches)
 
 
 def _duration(run: Run, times: _Times) -> Score:
     parts = [f"From {'the start to the end of the run' if run.root >= 0 else 'the first start to the last end'}."]
-    for what, table in (("tool", times.tools), ("model", times.models)):
-        if table:
-            (name, spent), *others = table.items()
-            if others:
-                name, spent = max(table.items(), key=lambda item: (percentile(item[1], 0.95), item[0]))
-            first = times.first_tokens.get(name) if what == "model" else None
-            began = f", first token {_spread(first)}" if first else ""
-            parts.append(f"{'Slowest ' if len(table) > 1 else 'The '}{what} {name}: {_spread(spent)}{began}.")
+    if times.tools:
+        name, spread = _slowest(times.tools)
+        parts.append(f"{'Slowest' if len(times.tools) > 1 else 'The'} tool {name}: {spread}.")
+    if times.models:
+        name, spread = _slowest(times.models)
+        first = times.first_tokens.get(name)
+        began = f", first token {_spread(first)}" if first else ""
+        parts.append(f"{'Slowest' if len(times.models) > 1 else 'The'} model {name}: {spread}{began}.")
     if times.retrievals:
         parts.append(f"Retrieval: {_spread(times.retrievals)}.")
     return Score(name="latency_ms", value=run.duration_ms, unit="ms", reason=" ".join(parts))
 
 
+def _slowest(table: Mapping[str, Sequence[int]]) -> tuple[str, str]:
+    """The name with the highest 95th percentile, and its times in words."""
+    if len(table) == 1:
+        ((name, spent),) = table.items()
+    else:
+        _, name, spent = max([(quantile(spent, 0.95), name, spent) for name, spent in table.items()])
+    return name, _spread(spent)
+
+
 def _spread(spent: Sequence[float]) -> str:
+    """Times that go from least to most, in words."""
     if len(spent) == 1:
         return _ms(spent[0])
-    return f"p50 {_ms(percentile(spent, 0.5))}, p95 {_ms(percentile(spent, 0.95))} of {len(spent)}"
+    return f"p50 {_ms(quantile(spent, 0.5))}, p95 {_ms(quantile(spent, 0.95))} of {len(spent)}"
 
 
 def _ms(ns: float) -> str:
@@ -176,19 +199,17 @@ class _Losses(NamedTuple):
     by_repeated: Mapping[str, int] = {}
 
     @classmethod
-    def of(cls, run: Run, spent: Mapping[int, int]) -> _Losses:
+    def of(cls, run: Run, spent: Mapping[int, int], searches: Sequence[Search]) -> _Losses:
         """What was lost of the time that spans hold; time within a failed call, in whatever span, is the call's."""
-        failed, repeated = _failed(run), _repeated(run)
+        failed, repeated = _failed(run, searches), _repeated(run)
         if not failed and not repeated:
             return _NO_LOSSES
         by_failed: dict[str, int] = {}
         by_repeated: dict[str, int] = {}
-        calls = _calls_around(run, spent, failed, repeated)
-        for at, ns in spent.items():
-            call = calls[at]
-            if call >= 0:
+        for at, call in _calls_around(run, spent, failed, repeated).items():
+            if call >= 0 and at in spent:
                 table, name = (by_failed, failed[call]) if call in failed else (by_repeated, repeated[call])
-                table[name] = table.get(name, 0) + ns
+                table[name] = table.get(name, 0) + spent[at]
         return cls(
             failed=sum(by_failed.values()),
             repeated=sum(by_repeated.values()),
@@ -198,6 +219,8 @@ class _Losses(NamedTuple):
 
     def issues(self, wall: int) -> tuple[str, ...]:
         """Where a hundredth of the run or more was lost, the most first."""
+        if self is _NO_LOSSES:
+            return ()
         return tuple(
             f"{_ms(ns)} went by in {what} calls of {name}: {ns / wall:.0%} of the run."
             for what, table in (("failed", self.by_failed), ("repeated", self.by_repeated))
@@ -206,6 +229,8 @@ class _Losses(NamedTuple):
 
     def advice(self, wall: int) -> tuple[str, ...]:
         """What would save the time."""
+        if self is _NO_LOSSES:
+            return ()
         failed, repeated = ([name for name, _ in _worst(table, wall)] for table in (self.by_failed, self.by_repeated))
         return (
             *(f"Find out why {name} fails, or let it fail sooner." for name in failed),
@@ -224,11 +249,11 @@ def _worst(table: Mapping[str, int], wall: int) -> list[tuple[str, int]]:
     return sorted(found, key=lambda item: (-item[1], item[0]))
 
 
-def _failed(run: Run) -> Mapping[int, str]:
+def _failed(run: Run, searches: Sequence[Search]) -> Mapping[int, str]:
     """The spans of failed calls with what was called; of a span of several calls all must have failed."""
-    out = _all_calls(run, [call for call in run.work if call.failed])
-    out.update((call.span, call.model or "a model") for call in run.llm_calls if call.failed)
-    out.update((one.span, "retrieval") for one in run.retrievals if one.failed)
+    out = _all_calls(run, [call for call in run.work if call.status in FAILED])
+    out.update([(call.span, call.model or "a model") for call in run.llm_calls if call.failed])
+    out.update([(one.span, "retrieval") for one in searches if one.failed])
     return out
 
 
@@ -241,9 +266,11 @@ def _all_calls(run: Run, calls: Sequence[ToolCall]) -> dict[int, str]:
     found = {call.span: call.name for call in calls if call.span >= 0}
     if not found:
         return found
-    every = Counter(call.span for call in run.work)
-    these = Counter(call.span for call in calls)
-    return {at: name for at, name in found.items() if these[at] == every[at]}
+    these = {id(call) for call in calls}
+    for call in run.work:
+        if call.span in found and id(call) not in these:
+            del found[call.span]
+    return found
 
 
 def _calls_around(
@@ -252,15 +279,14 @@ def _calls_around(
     """For each span the failed call that it is or lies in, else the repeated one, else -1; the outermost of several."""
     spans = run.trace.spans
     out = {-1: -1, run.root: -1}
-    for index in spent:
-        at = index
+    for at in sorted(spent):  # mostly what is above a span stands before it: then a chain is one span
         chain: list[int] = []
         while at not in out:
             chain.append(at)
             at = spans[at].parent
         held = out[at]
         for one in reversed(chain):
-            if (one in failed and held not in failed) or (one in repeated and held < 0):
+            if (one in failed and held not in failed) or (held < 0 and one in repeated):
                 held = one
             out[one] = held
     return out
@@ -268,22 +294,22 @@ def _calls_around(
 
 def _spent(path: Sequence[Segment]) -> dict[int, int]:
     """The time on the critical path that each span holds."""
-    out: dict[int, int] = {}
+    out: defaultdict[int, int] = defaultdict(int)
     for at, start, end in path:
-        if at in out:
-            out[at] += end - start
-        else:
-            out[at] = end - start
+        out[at] += end - start
     return out
 
 
 def _blamed(run: Run, spent: Mapping[int, int]) -> list[tuple[Span, float]]:
     """The spans that hold most of the critical path, a hundredth or more, each with its share."""
     wall = run.end_ns - run.start_ns
-    least = wall // 100
-    # No more than a hundred spans can hold a hundredth each.
-    most = sorted([(-ns, at) for at, ns in spent.items() if ns >= least and at >= 0 and ns * 100 >= wall])[:_NAMED]
-    return [(run.trace.spans[at], -ns / wall) for ns, at in most]
+    # No more than a hundred spans can hold a hundredth each; of times alone the greatest are found sooner.
+    hundredth = -(-wall // 100)
+    times = sorted([ns for ns in spent.values() if ns >= hundredth], reverse=True)
+    least = times[: _NAMED + (-1 in spent)][-1] if times else wall
+    most = sorted([(-ns, at) for at, ns in spent.items() if ns >= least and at >= 0])[:_NAMED]
+    spans = run.trace.spans
+    return [(spans[at], -ns / wall) for ns, at in most]
 
 
 def _named(span: Span) -> str:
@@ -303,17 +329,21 @@ def _reason(wall: int, idle: int | None, losses: _Losses) -> str:
 
 def _untold(run: Run) -> str:
     """What may have been lost, and is not known."""
-    unclear = dict.fromkeys(call.name for call in run.work if call.status == "unknown")
+    unclear = dict.fromkeys([call.name for call in run.work if call.status == "unknown"])
+    if not unclear and not run.asked.untold:
+        return ""
     parts = ((run.asked.untold, "repeat each other"), (tuple(unclear), "failed"))
     return "".join(f" Whether calls of {', '.join(names)} {did} is not recorded." for names, did in parts if names)
 
 
 def _most(blamed: Sequence[tuple[Span, float]]) -> str:
-    shares = ", ".join(f"{_named(span)} {share:.0%}" for span, share in blamed)
+    shares = ", ".join([f"{_named(span)} {share:.0%}" for span, share in blamed])
     return f" Most of the critical path: {shares}." if shares else ""
 
 
 def _of_gaps(gaps: Sequence[Gap], wall: int) -> tuple[str, ...]:
+    if not gaps:
+        return ()
     longest = sorted(gaps, key=lambda gap: (-gap.duration_ns, gap.start_ns))
     out = [
         f"Nothing ran for {_ms(gap.duration_ns)} ({gap.duration_ns / wall:.0%} of the run) {_between(gap)}."

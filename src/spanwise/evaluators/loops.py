@@ -38,8 +38,9 @@ class Loops:
         calls = run.work
         if not calls:
             return no_tool_called("loops", run)
-        bare = () if run.asked.distinct else bare_repeats(calls)
-        found = [] if run.asked.distinct else self._loops(_signatures(run, bare))
+        asked = run.asked
+        bare = () if asked.distinct or None not in asked.given else bare_repeats(calls)
+        found = [] if asked.distinct else self._loops(_signatures(run, bare))
         if not found:
             return Score(name="loops", value=1.0, reason=f"No cycle repeats in {_count(len(calls), 'tool call')}.")
         looping = _looping(calls, found) if bare else ()

@@ -40,7 +40,9 @@ class Recovery:
         failed = [call for call in run.llm_calls if call.failed]
         if not run.episodes:
             score = _nothing(run, run.work)
-            yield structs.replace(score, issues=_model_issues(failed), evidence=_model_evidence(run, failed))
+            if failed:
+                score = structs.replace(score, issues=_model_issues(failed), evidence=_model_evidence(run, failed))
+            yield score
             return
         episodes: list[tuple[Episode, FailureKind]] = []
         evidence: list[Evidence] = []
@@ -82,11 +84,11 @@ def _nothing(run: Run, calls: Sequence[ToolCall]) -> Score:
 
 
 def _reason(run: Run, episodes: Sequence[tuple[Episode, FailureKind]]) -> str:
-    recovered = sum(episode.recovered for episode, _ in episodes)
-    kinds = Counter(kind for _, kind in episodes)
-    told = [f"{kinds[kind]} {kind}" for kind in _NAMED if kinds[kind]]
+    recovered = sum([episode.recovered for episode, _ in episodes])
+    kinds = [kind for _, kind in episodes]
+    told = [f"{kinds.count(kind)} {kind}" for kind in _NAMED if kind in kinds]
     within = f" ({', '.join(told)})" if told else ""
-    took = [episode.recovery_ns for episode, _ in episodes if episode.recovery_ns is not None] if run.timed else []
+    took = [ns for episode, _ in episodes if (ns := episode.recovery_ns) is not None] if run.timed else []
     after = f", {'the slowest ' if len(took) > 1 else ''}after {duration(max(took) / 1e6)}" if took else ""
     return f"{recovered} of {len(episodes)} failures of tools{within} were recovered from{after}."
 
@@ -145,11 +147,15 @@ def _advice(episode: Episode, kind: FailureKind) -> list[str]:
 
 
 def _model_issues(failed: Sequence[LLMCall]) -> tuple[str, ...]:
+    if not failed:
+        return ()
     counts = Counter(call.model or "a model that is not named" for call in failed)
     return tuple(f"{count} call{'s' if count > 1 else ''} of {model} failed." for model, count in counts.items())
 
 
 def _model_evidence(run: Run, failed: Sequence[LLMCall]) -> tuple[Evidence, ...]:
+    if not failed:
+        return ()
     spans, facts = run.trace.spans, run.trace.facts
     said = [(call.span_id, facts.span_error(spans[call.span])) for call in failed]
     return tuple(Evidence(span_id=at, quote=excerpt(error.message) if error else "") for at, error in said)

@@ -54,11 +54,11 @@ class Redundancy:
         if not exact and not near:
             return Score(name="redundancy", value=1.0, reason=_reason(0, judged, exempt))
         waster = Waster(run)
-        waste = told(waster.of(again for _, again in (*exact, *(near if counted else ()))))
+        waste = told(waster.of([again for _, again in (*exact, *(near if counted else ()))])) if wrong else ""
         return Score(
             name="redundancy",
             value=1.0 - wrong / judged,
-            reason=_reason(wrong, judged, exempt) + (f" Wasted: {waste}." if wrong and waste else ""),
+            reason=_reason(wrong, judged, exempt) + (f" Wasted: {waste}." if waste else ""),
             evidence=_evidence((*exact, *near)),
             issues=(
                 *(_issue(first, repeats, waster) for first, *repeats in _groups(exact)),

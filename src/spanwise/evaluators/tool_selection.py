@@ -23,7 +23,7 @@ from spanwise.model.expectation import (
     tool_names,
     unseen,
 )
-from spanwise.model.fit import fits
+from spanwise.model.fit import catalogue_of
 from spanwise.model.schema import violations
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
 from spanwise.model.trace import Run
@@ -93,11 +93,11 @@ class ToolSelection:
         tools = run.tool_definitions
         offered = {tool.name: tool for tool in tools or ()}
         idle = never_ran(run)
-        invented = [call for call in idle if tools is not None and call.name not in offered]
+        invented = [call for call in idle if call.name not in offered] if idle and tools is not None else []
         if self.effects_only:
             acting = effecting(run, {call.name for call in invented}, self.effect_tools)
             invented = [call for call in invented if call.name in acting]
-        judged = [*calls, *invented]
+        judged = [*calls, *invented] if invented else calls
         if not judged:
             if self.effects_only and run.tool_calls:
                 return not_applicable(_NAME, "The run called no tool with side effects.")
@@ -109,23 +109,31 @@ class ToolSelection:
             return Score(name=_NAME, value=1.0, reason=reason, issues=_idle(idle, None))
         unknown = [call for call in judged if call.name not in offered]
         unfit = _unfit(run.trace.paced(calls), offered) if self.check_arguments else []
+        better = _better(run, calls, tools)
         valid = len(judged) - len(unknown) - len(unfit)
-        checked = self.check_arguments and any(tool.schema is not None for tool in tools)
-        bare = sum(call.arguments_state != "present" for call in calls) if checked else 0
+        reason = self._reason(f"{valid} of {_count(len(judged), 'call')}", calls, tools)
+        if not unknown and not unfit and not idle:
+            return Score(name=_NAME, value=1.0, reason=reason, issues=better)
         return Score(
             name=_NAME,
             value=valid / len(judged),
-            reason=f"Valid {'by name and arguments' if checked else 'by name'}, of the tools that were offered: "
-            f"{valid} of {_count(len(judged), 'call')}" + (f" (arguments of {bare} not recorded)." if bare else "."),
+            reason=reason,
             evidence=tuple(_evidence(call) for call in (*unknown, *(call for call, _ in unfit))),
             issues=(
                 *_unknown(unknown, list(offered)),
                 *(f"{call.name} was called with arguments that break its schema: {said}." for call, said in unfit),
                 *_idle([call for call in idle if call.name in offered], offered),
-                *_better(run, calls, tools),
+                *better,
             ),
             recommendations=_advice_on(unknown, unfit),
         )
+
+    def _reason(self, valid: str, calls: Sequence[ToolCall], tools: Sequence[ToolDefinition]) -> str:
+        checked = self.check_arguments and any(tool.schema is not None for tool in tools)
+        bare = sum(call.arguments_state != "present" for call in calls) if checked else 0
+        how = "by name and arguments" if checked else "by name"
+        more = f" (arguments of {bare} not recorded)." if bare else "."
+        return f"Valid {how}, of the tools that were offered: {valid}{more}"
 
 
 # Against an expectation
@@ -281,10 +289,18 @@ def _advice_on(unknown: Sequence[ToolCall], unfit: Sequence[tuple[ToolCall, str]
 
 def _better(run: Run, calls: Sequence[ToolCall], tools: Sequence[ToolDefinition]) -> tuple[str, ...]:
     """An issue where an offered tool that was not called fits the query clearly better than any that was."""
-    chosen = {call.name for call in calls}
-    if not chosen or not run.query or len(tools) > _FIT_TOOLS or all(tool.name in chosen for tool in tools):
+    if not calls or len(tools) > _FIT_TOOLS:
         return ()
-    found = fits(run.query, tools)
+    chosen = {call.name for call in calls}
+    catalogue = catalogue_of(tools)
+    told = zip(catalogue.names, catalogue.widths, strict=True)
+    # What the query is, is asked only if an answer to it can matter.
+    if not any(width >= _FIT_WORDS and name not in chosen for name, width in told) or not run.query:
+        return ()
+    met = catalogue.met(run.query)
+    if len(met) < _FIT_WORDS:
+        return ()
+    found = catalogue.fits(met)
     held = max((fit for name, (fit, _) in found.items() if name in chosen), default=0.0)
     name, (fit, words) = max(
         ((name, one) for name, one in found.items() if name not in chosen), key=lambda item: item[1][0]

@@ -15,6 +15,8 @@ from spanwise.model.span import SpanError
 
 CallStatus: TypeAlias = Literal["ok", "error", "retry", "not_run", "unknown"]
 Origin: TypeAlias = Literal["span", "message"]
+FAILED: frozenset[CallStatus] = frozenset({"error", "retry"})
+"""A call that failed, whether or not the tool asked for another try."""
 
 
 class ToolCall(msgspec.Struct, gc=False):
@@ -69,7 +71,7 @@ class ToolCall(msgspec.Struct, gc=False):
     @property
     def failed(self) -> bool:
         """The call failed, whether or not the tool asked for another try."""
-        return self.status in {"error", "retry"}
+        return self.status in FAILED
 
     @property
     def duration_ns(self) -> int:

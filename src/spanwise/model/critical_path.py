@@ -9,22 +9,25 @@ open. A child is clipped to its parent. A span that never ended lasts as long as
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TypeAlias
 
 from spanwise.model.span import LLM_KINDS, RUN_KINDS, Span
 from spanwise.model.trace import Run
 
-_END = attrgetter("raw.end_ns")
 _PACE = 32
+_END = itemgetter(0)
 _LAST_SEEN = attrgetter("end_ns")
 
 
 Segment: TypeAlias = tuple[int, int, int]
 """A stretch of a run's time: the span that it belongs to (an index into the trace's spans, -1 for the run), its start
 and its end."""
+
+_Child: TypeAlias = tuple[int, int, int]
+"""A span within another: its end, its start, its index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,26 +48,24 @@ class Gap:
 def critical_path(run: Run) -> list[Segment]:
     """The run's time from its end to its start, each stretch with the span that it belongs to."""
     root, begin, cursor = run.root, run.start_ns, run.end_ns
-    children = _by_end(run)
-    spans = run.trace.spans
+    children = _children(run)
     out: list[Segment] = []
-    frames: list[tuple[int, int, Iterator[tuple[int, int]]]] = [(root, begin, iter(children.get(root, ())))]
+    frames: list[tuple[int, int, Iterator[_Child]]] = [(root, begin, _by_end(children.get(root, [])))]
     pause = run.trace.pause
     while frames:
         if pause is not None and not len(out) % _PACE:
             pause()
         at, floor, ahead = frames[-1]
-        for child, end in ahead:
-            start = spans[child].raw.start_ns
-            start = max(start, floor)
+        for end, start, child in ahead:
+            if start < floor:  # noqa: PLR1730  (a call of `max` takes as long as the rest)
+                start = floor
             if start >= cursor or end <= start:
                 continue
             if end < cursor:
                 out.append((at, end, cursor))
                 cursor = end
-            inner = children.get(child)
-            if inner is not None:
-                frames.append((child, start, iter(inner)))
+            if child in children:
+                frames.append((child, start, _by_end(children[child])))
                 break
             out.append((child, start, cursor))
             cursor = start
@@ -76,26 +77,34 @@ def critical_path(run: Run) -> list[Segment]:
     return out
 
 
-def _by_end(run: Run) -> Mapping[int, Sequence[tuple[int, int]]]:
-    """The children of each span with their ends, those that ended last first; of equal ends the earlier one."""
+def _children(run: Run) -> Mapping[int, list[_Child]]:
+    """The children of each span that have a length, by start."""
     root, spans = run.root, run.spans
-    known = _known_ends(run) if any(span.raw.end_ns <= 0 for span in spans) else None
-    table: dict[int, list[tuple[int, int]]] = {}
-    if known is None:
-        ordered = sorted(spans, key=_END, reverse=True)
-    else:
-        ordered = sorted(spans, key=lambda span: known.get(span.index, span.raw.end_ns), reverse=True)
-    for span in run.trace.paced(ordered):
-        index = span.index
-        if index == root:
+    known: Mapping[int, int] = {}
+    table: dict[int, list[_Child]] = {}
+    for span in run.trace.paced(spans):
+        raw = span.raw
+        index, start, end = span.index, raw.start_ns, raw.end_ns
+        if end <= 0:
+            known = known or _known_ends(run)
+            end = known[index]
+        if end <= start or index == root:
             continue
-        above = span.parent if span.parent >= 0 else root  # what lost its parent hangs below the run
-        end = span.raw.end_ns if known is None else known.get(index, span.raw.end_ns)
+        above = span.parent
+        if above < 0:
+            above = root  # what lost its parent hangs below the run
         if above in table:
-            table[above].append((index, end))
+            table[above].append((end, start, index))
         else:
-            table[above] = [(index, end)]
+            table[above] = [(end, start, index)]
     return table
+
+
+def _by_end(children: list[_Child]) -> Iterator[_Child]:
+    """Those that ended last first; of equal ends the earlier one."""
+    if len(children) > 1:
+        children.sort(key=_END, reverse=True)
+    return iter(children)
 
 
 def _known_ends(run: Run) -> Mapping[int, int]:
@@ -120,15 +129,16 @@ def idle_gaps(run: Run, *, longer_than_ns: int) -> tuple[Gap, ...] | None:
     ends no gap.
     """
     holding = _holding(run)
-    if not holding or any(call.span < 0 for call in run.work):
+    if not holding or -1 in [call.span for call in run.work]:
         return None
     out: list[Gap] = []
     reach, last, before = run.start_ns, run.end_ns, None
     for span in run.spans:
-        if span.index in holding:
-            continue
         raw = span.raw
-        start, end = raw.start_ns, raw.end_ns
+        end = raw.end_ns
+        if 0 < end <= reach or span.index in holding:
+            continue
+        start = raw.start_ns
         if start >= last:
             break
         if 0 < end <= start:
@@ -137,8 +147,7 @@ def idle_gaps(run: Run, *, longer_than_ns: int) -> tuple[Gap, ...] | None:
             out.append(Gap(start_ns=reach, end_ns=start, before=before, after=span))
         if end <= 0:
             return tuple(out)
-        if end > reach:
-            reach, before = end, span
+        reach, before = end, span
     if last - reach > longer_than_ns:
         out.append(Gap(start_ns=reach, end_ns=last, before=before))
     return tuple(out)
@@ -149,10 +158,11 @@ def _holding(run: Run) -> set[int]:
     spans, kinds = run.trace.spans, run.by_kind
     above: set[int] = set()
     for kind in LLM_KINDS:
-        for span in kinds.get(kind, ()):
-            at = span.parent
+        if kind in kinds:
             above.add(run.root)
-            while at >= 0 and at not in above:
-                above.add(at)
-                at = spans[at].parent
+            for span in kinds[kind]:
+                at = span.parent
+                while at >= 0 and at not in above:
+                    above.add(at)
+                    at = spans[at].parent
     return {at for at in above if at < 0 or spans[at].kind in RUN_KINDS}

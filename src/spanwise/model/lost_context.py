@@ -16,6 +16,7 @@ from typing import cast
 
 from spanwise.model.abstention import has_arguments
 from spanwise.model.calls import Handoff, Told, ToolCall
+from spanwise.model.searches import searches_of
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 from spanwise.model.wordforms import READ, Forms, has_unspaced, is_telling, rounded
@@ -98,7 +99,11 @@ class _Look:
             return None
         made = [call for call in self._run.work if call.end_ns <= at_ns]
         found = [call for call in made if not call.failed and self._maker(call) == source]
-        if not found or not all(map(_is_whole, made)) or any(one.start_ns < at_ns for one in self._run.retrievals):
+        if (
+            not found
+            or not all(map(_is_whole, made))
+            or any(one.start_ns < at_ns for one in self._run.once(searches_of))
+        ):
             return None
         question = self._run.query or ""
         asked = self._forms.of(question)

@@ -44,13 +44,19 @@ class Asked:
     The bytes are None where the arguments are not recorded whole, or differ at most in what was masked: such a call
     equals no other. `untold` names the tools of such calls that were called more than once.
 
-    Where `unlike` is true no two arguments are even nearly the same, and the bytes tell no more than that.
+    Where `unlike` is true no two arguments are even nearly the same, and the bytes tell no more than that. `glances`
+    are those of the bytes, where they are known.
     """
 
     def __init__(
-        self, calls: Sequence[ToolCall], given: Sequence[bytes | None] | bytes, untold: tuple[str, ...] = ()
+        self,
+        calls: Sequence[ToolCall],
+        given: Sequence[bytes | None] | bytes,
+        untold: tuple[str, ...] = (),
+        glances: Sequence[bytes] = (),
     ) -> None:
         self.untold = untold
+        self.glances = glances
         self.unlike = isinstance(given, bytes)  # all of them, each on a line, not cut up: mostly nobody reads them
         self._calls = calls
         self._given = given
@@ -90,11 +96,16 @@ def asked_of(calls: Sequence[ToolCall]) -> Asked:
     together = _together([call.raw_arguments for call in calls])
     if together is not None:
         values, encoded = together
-        if _are_unlike(encoded, len(calls)):
+        glances = () if _has_wholes(encoded) else _glances(encoded[:-1])
+        if len(set(glances)) == len(calls):
             return Asked(calls, encoded)
         if not _is_masked(encoded):
-            clean = _is_canonical(encoded)
-            return Asked(calls, encoded.split(b"\n")[:-1] if clean else [canonical(value) for value in values])
+            lines = encoded.split(b"\n")[:-1]
+            if not _is_canonical(encoded):
+                glances = ()
+                pairs = zip(lines, values, strict=True)
+                lines = [line if _is_canonical(line) else canonical(value) for line, value in pairs]
+            return Asked(calls, lines, glances=glances)
     keys = [(call.name, canonical_of(call)) if call.arguments_state == "present" else None for call in calls]
     count = Counter(call.name for call in calls)
     bare = {call.name for call, key in zip(calls, keys, strict=True) if key is None and count[call.name] > 1}
@@ -108,10 +119,10 @@ def _together(texts: Sequence[object]) -> tuple[Sequence[object], bytes] | None:
     """Texts that each hold one JSON object on one line, or mappings: decoded, and encoded again; None for all else."""
     try:
         if texts and type(texts[0]) is str:
-            given = cast("Sequence[str]", texts)
-            if "\n" in "".join(given):
+            lines = "\n".join(cast("Sequence[str]", texts))
+            if lines.count("\n") >= len(texts):
                 return None
-            values = _decode_lines("\n".join(given))
+            values = _decode_lines(lines)
             if len(values) != len(texts):
                 return None
         elif set(map(type, texts)) == {dict}:
@@ -126,15 +137,13 @@ def _together(texts: Sequence[object]) -> tuple[Sequence[object], bytes] | None:
 # `find`, for `in` first takes bytes for a number, which takes longer than all the rest.
 
 
-def _are_unlike(encoded: bytes, count: int) -> bool:
-    """No two of so many lines are nearly the same, whatever their numbers and spaces: all differ at first glance."""
-    if encoded.find(b".") >= 0 and encoded.find(b".0") >= 0:
-        return False
-    return len(set(_glances(encoded[:-1]))) == count
+def _has_wholes(encoded: bytes) -> bool:
+    """Some number may be a whole one that is written as a fraction: then the same is not the same at first glance."""
+    return encoded.find(b".") >= 0 and encoded.find(b".0") >= 0
 
 
 def _is_canonical(encoded: bytes) -> bool:
-    return encoded.find(b".0") < 0 and encoded.find(b'" ') < 0 and encoded.find(b' "') < 0
+    return not _has_wholes(encoded) and encoded.find(b'" ') < 0 and encoded.find(b' "') < 0
 
 
 def _is_masked(encoded: bytes) -> bool:
@@ -166,7 +175,7 @@ def near_repeats_of(
     if asked.unlike:
         return ()
     told = [one or b"" for one in asked.given]
-    seen = _glances(b"\n".join(told))
+    seen = asked.glances or _glances(b"\n".join(told))
     if len(seen) != len(told):  # a digest stands for what is nested beyond reason, and may hold any byte
         seen = told
     keys = asked.keys

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from spanwise.model.calls import (
     Agent,
@@ -173,6 +173,7 @@ class Run:
     def __init__(self, trace: Trace, root: int) -> None:
         self.trace = trace
         self.root = root
+        self._held: dict[Callable[[Run], object], object] = {}
 
     @property
     def root_span(self) -> Span | None:
@@ -373,11 +374,18 @@ class Run:
         """The setting that would make the instrumentation record content; empty where none is known."""
         return self.trace.facts.content_switch(self)
 
+    def once(self, read: Callable[[Run], T], /) -> T:
+        """What a function reads out of this run, read only once."""
+        held = self._held
+        if read not in held:
+            held[read] = read(self)
+        return cast("T", held[read])
+
     @property
     def cost_usd(self) -> float | None:
         """Recorded or estimated dollars of all model calls; None where any call's cost cannot be known."""
-        costs = [call.cost_usd for call in self.llm_calls]
-        return None if not costs or any(cost is None for cost in costs) else math.fsum(cost or 0.0 for cost in costs)
+        costs = [cost for call in self.llm_calls if (cost := call.cost_usd) is not None]
+        return math.fsum(costs) if costs and len(costs) == len(self.llm_calls) else None
 
     @property
     def cost_estimated(self) -> bool:

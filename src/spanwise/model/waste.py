@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from spanwise.model.calls import LLMCall, ToolCall
 from spanwise.model.span import LLM_KINDS
@@ -28,6 +29,9 @@ class Waste:
     usd: float | None = 0.0
 
 
+_NONE = Waste()
+
+
 def waste_of(run: Run) -> Waste:
     """What the repeated calls of a run cost, all together; zeros for a run that repeats nothing.
 
@@ -35,7 +39,9 @@ def waste_of(run: Run) -> Waste:
     """
     if run.asked.untold:
         return Waste(ms=None, tokens=None, usd=None)
-    return Waster(run).of(again for _, again in run.repeats.duplicates)
+    if not run.repeats.duplicates:
+        return _NONE
+    return Waster(run).of([again for _, again in run.repeats.duplicates])
 
 
 class Waster:
@@ -43,58 +49,63 @@ class Waster:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._asker: dict[int, LLMCall] | None = None
-        self._asked: dict[int, int] = {}
 
-    def of(self, calls: Iterable[ToolCall]) -> Waste:
+    def of(self, calls: Sequence[ToolCall]) -> Waste:
         """What these calls cost, all together."""
-        listed = list(calls)
-        if not listed:
-            return Waste()
-        askers = self._askers()
+        if not calls:
+            return _NONE
+        askers = self._run.once(_askers_of)
         ms: list[float | None] = []
         tokens: list[float | None] = []
         usd: list[float | None] = []
-        for call in listed:
-            asker = askers.get(id(call))
-            share = self._asked[id(asker)] if asker is not None else 1
+        for call in calls:
+            asker = askers.by_call.get(id(call))
+            share = askers.asked[id(asker)] if asker is not None else 1
             ms.append(_ms(self._run, call))
             tokens.append(_shared(None if asker is None else tokens_of(asker), share))
             usd.append(_shared(None if asker is None else asker.cost_usd, share))
         return Waste(ms=_sum(ms), tokens=_sum(tokens), usd=_sum(usd))
 
-    def _askers(self) -> dict[int, LLMCall]:
-        """The model call that asked for each tool call, where that can be told."""
-        if self._asker is not None:
-            return self._asker
-        self._asker = {}
-        by_agent: dict[int, list[LLMCall]] = {}
-        by_span: dict[int, LLMCall] = {}
-        for model_call in self._run.trace.paced(self._run.llm_calls):
-            by_span[model_call.span] = model_call
-            if not model_call.failed:
-                by_agent.setdefault(model_call.agent, []).append(model_call)
-        starts = {agent: [one.start_ns for one in calls] for agent, calls in by_agent.items()}
-        for call in self._run.trace.paced(self._run.tool_calls):
-            asker = self._around(call, by_span)
-            if asker is None and call.agent in by_agent:
-                asker = _before(call, by_agent[call.agent], starts[call.agent])
-            if asker is not None:
-                self._asker[id(call)] = asker
-                self._asked[id(asker)] = self._asked.get(id(asker), 0) + 1
-        return self._asker
 
-    def _around(self, call: ToolCall, by_span: dict[int, LLMCall]) -> LLMCall | None:
-        """The model call whose span the call lies in."""
-        spans = self._run.trace.spans
-        at = spans[call.span].holder if call.span >= 0 else -1
-        for _ in range(_HOPS):
-            if at < 0:
-                return None
-            if spans[at].kind in LLM_KINDS and at in by_span:
-                return by_span[at]
-            at = spans[at].holder
-        return None
+class _Askers(NamedTuple):
+    """The model call that asked for each tool call, where that can be told, and how many calls each asked for."""
+
+    by_call: Mapping[int, LLMCall]
+    asked: Mapping[int, int]
+
+
+def _askers_of(run: Run) -> _Askers:
+    by_call: dict[int, LLMCall] = {}
+    asked: dict[int, int] = {}
+    by_agent: dict[int, list[LLMCall]] = {}
+    by_span: dict[int, LLMCall] = {}
+    for model_call in run.trace.paced(run.llm_calls):
+        by_span[model_call.span] = model_call
+        if not model_call.failed:
+            by_agent.setdefault(model_call.agent, []).append(model_call)
+    starts = {agent: [one.start_ns for one in calls] for agent, calls in by_agent.items()}
+    spans = run.trace.spans
+    for call in run.trace.paced(run.tool_calls):
+        holder = spans[call.span].holder if call.span >= 0 else -1
+        asker = _around(run, holder, by_span) if holder >= 0 else None
+        if asker is None and call.agent in by_agent:
+            asker = _before(call, by_agent[call.agent], starts[call.agent])
+        if asker is not None:
+            by_call[id(call)] = asker
+            asked[id(asker)] = asked.get(id(asker), 0) + 1
+    return _Askers(by_call, asked)
+
+
+def _around(run: Run, at: int, by_span: Mapping[int, LLMCall]) -> LLMCall | None:
+    """The model call whose span a span is or lies in."""
+    spans = run.trace.spans
+    for _ in range(_HOPS):
+        if at < 0:
+            return None
+        if spans[at].kind in LLM_KINDS and at in by_span:
+            return by_span[at]
+        at = spans[at].holder
+    return None
 
 
 def tokens_of(call: LLMCall) -> int | None:
