@@ -15,6 +15,10 @@ T = TypeVar("T")
 Linked: TypeAlias = tuple[list[T], list[int], list[int], bool, int, int, int, int]
 """Spans, roots, runs, whether a parent starts after its child; how many spans have parents unseen, have not ended, lost
 something, are at the limit of attributes."""
+Spans: TypeAlias = list[object] | None
+Group: TypeAlias = tuple[object, object] | None
+"""A scope and a frame; None for one whose spans are skipped."""
+Packed: TypeAlias = tuple[list[object], int] | None
 
 
 class Linker(Protocol):
@@ -26,6 +30,33 @@ class Linker(Protocol):
 
     def link(self, ordered: Sequence[object], limit: int, pause: Callable[[], None] | None, /) -> Linked[object]:
         """The spans' places in the tree."""
+        ...
+
+
+class Wire(Protocol):
+    """Makes spans of OTLP. Each of these gives None for what it declines, which is then read by its twin.
+
+    What comes out of the callables that they are given comes out of them.
+    """
+
+    def span(self, content: bytes, scope: object, /) -> object:
+        """The span of an encoded message: the twin of `span_of` in sources/_otlp_binary.py."""
+        ...
+
+    def traces(self, message: bytes, scope_of: Callable[[bytes, bytes, bytes, bytes], object], /) -> Spans:
+        """The spans of an encoded request; `scope_of` is told the resource, its schema, the scope and its schema."""
+        ...
+
+    def pack(self, message: bytes, group_of: Callable[[bytes, bytes, bytes, bytes], Group], /) -> Packed:
+        """The spans of an encoded request as bytes each, and how many were skipped: the twin of `Packer.pack`."""
+        ...
+
+    def document(self, text: bytes, scope_of: Callable[[bytes, bytes], object], /) -> Spans:
+        """The spans of a JSON document; `scope_of` is told the text of the resource and of the scope."""
+        ...
+
+    def spans(self, run: bytes, scope: object, /) -> Spans:
+        """The spans of a run of JSON objects with commas between them."""
         ...
 
 
@@ -58,6 +89,12 @@ class Core(Protocol):
 
     def below(self, attributes: dict[str, object], prefix: str, /) -> list[str]:
         """The names that begin with the prefix, in their order."""
+        ...
+
+    def Wire(  # noqa: N802
+        self, *, span: type, event: type, link: type, packed: type, empty: object, names: Mapping[str, str]
+    ) -> Wire:
+        """A maker of records of these types."""
         ...
 
 

@@ -1,7 +1,8 @@
 /* The compiled part of Spanwise: the loops that run once for every span or attribute.
  *
  * Each function here has a twin in Python that gives the same, is used where this module is missing, and is held to
- * the same results by the tests. Nothing here keeps state between calls but what its objects were made with.
+ * the same results by the tests. Nothing here keeps state between calls but what its objects were made with, and the
+ * texts that came lately.
  */
 #include "core.h"
 
@@ -23,7 +24,7 @@ slot_of(PyTypeObject *type, const char *field)
 static int
 fill(PyObject *module)
 {
-    if (add_link(module) < 0 || add_fields(module) < 0)
+    if (add_link(module) < 0 || add_fields(module) < 0 || add_wire(module) < 0)
         return -1;
     return 0;
 }

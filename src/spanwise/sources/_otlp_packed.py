@@ -1,7 +1,8 @@
 """Spans of OTLP requests kept as their bytes: for whoever holds many and reads each once, later.
 
-A request is decoded twice, both times in C: into messages, which shows that it is sound down to the attributes and
-gives ids and times, and into the bytes of each span. What a span holds becomes Python's only when it is unpacked.
+The compiled reader takes ids, times and the bytes of each span in one walk that looks whether all is sound, down to
+the attributes. Where it is not at hand or declines, a request is decoded twice, both times in C: into messages, which
+shows the same, and into the bytes of each span. What a span holds becomes Python's only when it is unpacked.
 What a span stood in, its resource and scope with all that they say, is kept too, once for all spans of a scope: so
 what was packed can go out again as it came.
 """
@@ -9,11 +10,14 @@ what was packed can go out again as it came.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
 from spanwise.model.raw import EMPTY, Frame, PackedSpan, RawSpan, Scope
 from spanwise.sources._otlp_binary import DOUBTS, NO_SPAN, NO_TRACE, BinaryReader, Odd, span_of
+from spanwise.sources._otlp_compiled import WIRE
 from spanwise.sources._otlp_mend import Unusable
-from spanwise.sources._otlp_messages import PackedResource, PackedScope, decode_packed, decode_span, decode_traces
+from spanwise.sources._otlp_messages import decode_packed, decode_span, decode_traces
 from spanwise.sources._otlp_slow import SlowReader
 from spanwise.sources._source import Intake
 from spanwise.sources._wire import Broken, sized
@@ -37,6 +41,10 @@ class Packer:
         Raises:
             DOUBTS: Something in it is unusual.
         """
+        found = None if WIRE is None else WIRE.pack(message, partial(self._group, skip))
+        return self._packed(message, skip) if found is None else cast("tuple[list[PackedSpan], int]", found)
+
+    def _packed(self, message: bytes, skip: Callable[[Scope], bool]) -> tuple[list[PackedSpan], int]:
         packed: list[PackedSpan] = []
         skipped = 0
         decoded, as_bytes = decode_traces(message).resources, decode_packed(message).resources
@@ -48,7 +56,7 @@ class Packer:
                 if skip(scope):
                     skipped += len(contents.items)
                     continue
-                frame = self._frame(resource, contents)
+                frame = self._frame((resource.resource, resource.schema_url, contents.scope, contents.schema_url))
                 packed += [
                     PackedSpan(
                         span.trace_id,
@@ -66,8 +74,13 @@ class Packer:
         _check_ids(packed)
         return packed, skipped
 
-    def _frame(self, resource: PackedResource, scope: PackedScope) -> Frame:
-        key = resource.resource, resource.schema_url, scope.scope, scope.schema_url
+    def _group(
+        self, skip: Callable[[Scope], bool], resource: bytes, schema: bytes, scope: bytes, scope_schema: bytes
+    ) -> tuple[Scope, Frame] | None:
+        named = self._reader.scope(resource, scope)
+        return None if skip(named) else (named, self._frame((resource, schema, scope, scope_schema)))
+
+    def _frame(self, key: tuple[bytes, bytes, bytes, bytes]) -> Frame:
         found = self._frames.get(key)
         if found is None:
             if len(self._frames) >= _MOST_FRAMES:
@@ -92,6 +105,9 @@ def _check_ids(packed: list[PackedSpan]) -> None:
 
 
 def _unpack(packed: PackedSpan) -> RawSpan:
+    found = None if WIRE is None else WIRE.span(packed.content, packed.scope)
+    if found is not None:
+        return cast("RawSpan", found)
     try:
         return span_of(decode_span(packed.content), packed.scope)
     except DOUBTS:

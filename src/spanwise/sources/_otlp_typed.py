@@ -3,20 +3,21 @@
 A document, line or run of spans is taken as a whole or not at all: at the first thing that OTLP/JSON does not allow,
 or that would need a decision, `Odd` is raised before anything is handed out, and `_otlp_walk` reads the same bytes
 again, slowly, span by span, repairing and reporting. So nothing here counts repairs, and nothing here may let a doubt
-pass.
+pass. The compiled reader, which makes spans from the text without anything in between, is asked first.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, cast
 
 import msgspec
 from msgspec import Raw, Struct
 
 from spanwise.model.raw import EMPTY, LogEvent, RawEvent, RawLink, RawSpan, Scope
 from spanwise.sources._interned import NAMES
+from spanwise.sources._otlp_compiled import WIRE
 from spanwise.sources._source import Intake, Record
 
 _Natural: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
@@ -209,6 +210,12 @@ class TypedReader:
         Raises:
             DOUBTS: It is not plain OTLP/JSON, or holds nothing that is plainly a span or a log record.
         """
+        found = None if WIRE is None else WIRE.document(text, self._scope)
+        records, ignored = self._document(text) if found is None else (cast("list[Record]", found), 0)
+        self._count(records, ignored)
+        return records
+
+    def _document(self, text: bytes) -> tuple[list[Record], int]:
         document = _decode_document(text)
         records: list[Record] = []
         ignored = 0
@@ -216,18 +223,17 @@ class TypedReader:
             if not of_resource.scope_spans or of_resource.instrumentation_library_spans is not _ABSENT:
                 raise Odd
             for of_scope in of_resource.scope_spans:
-                records += _build_spans(of_scope.spans, self._scope(of_resource.resource, of_scope.scope))
+                records += _build_spans(of_scope.spans, self._scope_of(of_resource.resource, of_scope.scope))
         for of_resource in document.resource_logs:
             if not of_resource.scope_logs or of_resource.instrumentation_library_logs is not _ABSENT:
                 raise Odd
             for of_scope in of_resource.scope_logs:
-                events = _build_events(of_scope.log_records, self._scope(of_resource.resource, of_scope.scope))
+                events = _build_events(of_scope.log_records, self._scope_of(of_resource.resource, of_scope.scope))
                 ignored += len(of_scope.log_records) - len(events)
                 records += events
         if not (records or ignored) or not (document.resource_metrics is document.resource_profiles is _ABSENT):
             raise Odd
-        self._count(records, ignored)
-        return records
+        return records, ignored
 
     def spans(self, run: bytes, scope: Scope) -> list[Record]:
         """The spans of a run of JSON objects with commas between them.
@@ -235,9 +241,13 @@ class TypedReader:
         Raises:
             DOUBTS: They are no JSON or not plain spans.
         """
-        records: list[Record] = [*_build_spans(_decode_spans(b"[%b]" % run), scope)]
+        found = None if WIRE is None else WIRE.spans(run, scope)
+        records = self._spans(run, scope) if found is None else cast("list[Record]", found)
         self._count(records, 0)
         return records
+
+    def _spans(self, run: bytes, scope: Scope) -> list[Record]:
+        return [*_build_spans(_decode_spans(b"[%b]" % run), scope)]
 
     def logs(self, run: bytes, scope: Scope) -> list[Record]:
         """The events among a run of log records, as JSON objects with commas between them.
@@ -254,14 +264,17 @@ class TypedReader:
         self._intake.keep(len(records))
         self._intake.ignore_unlinked(ignored)
 
-    def _scope(self, resource: Raw, scope: Raw) -> Scope:
-        key = bytes(resource), bytes(scope)
+    def _scope_of(self, resource: Raw, scope: Raw) -> Scope:
+        return self._scope(bytes(resource), bytes(scope))
+
+    def _scope(self, resource: bytes, scope: bytes) -> Scope:
+        key = resource, scope
         found = self._scopes.get(key)
         if found is None:
             if len(self._scopes) >= _MOST_SCOPES:
                 self._scopes.clear()
-            attributes = _flat(_decode_resource(key[0]).attributes) if key[0] else EMPTY
-            name = _decode_scope(key[1]) if key[1] else _ScopeName()
+            attributes = _flat(_decode_resource(resource).attributes) if resource else EMPTY
+            name = _decode_scope(scope) if scope else _ScopeName()
             found = self._scopes[key] = Scope(name.name, name.version, attributes)
         return found
 

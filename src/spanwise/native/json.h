@@ -1,0 +1,62 @@
+/* JSON text, as the reader of spans walks through it. Python.h must come first. */
+#ifndef SPANWISE_JSON_H
+#define SPANWISE_JSON_H
+
+#include "wire.h"
+#include <stdint.h>
+
+/* A place in a text. The byte at its end is 0, as it is behind the bytes of every bytes object. */
+typedef struct {
+    Wire *wire;
+    const unsigned char *at, *end;
+    unsigned char *scratch; /* where strings with escapes are written out; NULL until there is one */
+    PyObject *last;         /* the trace id that came last, or NULL */
+} Json;
+
+typedef struct {
+    const char *name;
+    int size;
+} Key;
+
+#define KEY(name) {name, sizeof(name) - 1}
+
+enum { OVER = -1, ODD = -2 };
+
+/* The next byte that is not white space. */
+static inline unsigned
+json_peek(Json *json)
+{
+    while (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t')
+        json->at++;
+    return *json->at;
+}
+
+/* Whether this byte comes next; if so, it is passed. */
+static inline int
+json_take(Json *json, unsigned byte)
+{
+    if (json_peek(json) != byte)
+        return 0;
+    json->at++;
+    return 1;
+}
+
+/* The number of the key that comes next in an object whose brace is passed, its colon passed, too; OVER at the closing
+ * brace, ODD at all else, such as a key that is not listed or came before. `seen` and `last` begin as 0 and -1. */
+int json_key(Json *json, const Key *keys, int count, unsigned *seen, int *last);
+/* Whether an element follows in a list whose bracket is passed; ODD where neither it nor the list's end does. */
+int json_more(Json *json, int *count);
+/* A string: its text, or the name that it is. */
+PyObject *json_text(Json *json, int is_name);
+/* A whole number, with or without quotes, of at most 19 digits, or of 18 with its sign. */
+int json_natural(Json *json, unsigned long long *number);
+PyObject *json_integer(Json *json);
+PyObject *json_real(Json *json);
+/* An id of so many hexadecimal digits, in lower case and not all zero. */
+int json_id(Json *json, Py_ssize_t size, Bytes *id);
+/* The extent of an object, whatever is in it. */
+int json_extent(Json *json, Bytes *extent);
+/* The attributes of a span, an event or a link; an empty list leaves NULL there. */
+int json_attributes(Json *json, PyObject **into);
+
+#endif
