@@ -172,6 +172,60 @@ def test_a_whole_file_may_be_too_much() -> None:
         from_stream(io.BytesIO(b"four"), name="made").read_all(at_most=3)
 
 
+class OneWay(io.BytesIO):
+    """A stream that cannot go back, as a pipe."""
+
+    def seekable(self) -> bool:
+        """Whether it can."""
+        return False
+
+
+class Failing(io.BytesIO):
+    """A stream that fails once it goes back."""
+
+    def tell(self) -> int:
+        """Where it is: not to be told."""
+        raise OSError("gone")
+
+
+@pytest.mark.parametrize("stream", [io.BytesIO, OneWay])
+@pytest.mark.parametrize("passed", [0, 3, 70_000])
+def test_all_of_a_large_input(stream: type[io.BytesIO], passed: int) -> None:
+    """Of an input of several pieces everything that is left can be read at once, from wherever it began."""
+    content = random.Random(5).randbytes(3_000_000)
+    source = stream(b"before" + content)
+    source.read(6)
+    told: list[int] = []
+    data = from_stream(source, name="made", on_progress=told.append)
+    assert content[:passed] == data.peek(64 * 1024 + passed)[:passed]
+    data.read(passed)
+    assert content[passed:] == data.read_all(at_most=3_000_000)
+    assert (3_000_000, b"") == (data.offset, data.read_chunk())
+    assert 3_000_000 == told[-1]
+
+
+@pytest.mark.parametrize("stream", [io.BytesIO, OneWay])
+def test_all_of_an_input_that_is_too_large(stream: type[io.BytesIO]) -> None:
+    """An input of several pieces that is larger than it may be is refused, and can still be read piece by piece."""
+    data = from_stream(stream(bytes(3_000_000)), name="made")
+    data.peek(10)
+    if stream is io.BytesIO:
+        assert data._again(2_999_999) == b""
+        assert 3_000_000 == sum(map(len, iter(data.read_chunk, b"")))
+        data = from_stream(stream(bytes(3_000_000)), name="made")
+        data.peek(10)
+    with pytest.raises(SourceError, match="the file is larger than 2,999,999 bytes"):
+        data.read_all(at_most=2_999_999)
+
+
+def test_a_large_input_that_cannot_be_read_again() -> None:
+    """A stream that fails on the way back is an error that says so."""
+    data = from_stream(Failing(bytes(3_000_000)), name="made")
+    data.peek(10)
+    with pytest.raises(SourceError, match="the file cannot be read: gone"):
+        data.read_all(at_most=3_000_000)
+
+
 def test_looking_ahead_does_not_raise() -> None:
     """A failure behind the first bytes is met by who reads on to it, not by who looks."""
     data = from_stream(Named(gzip.compress(b"good" * 9)[:-4]), name="made")

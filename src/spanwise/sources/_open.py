@@ -8,6 +8,7 @@ total, and by a ratio to what was read, because a decompression bomb shows by it
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -53,10 +54,11 @@ DEFAULT_LIMITS = Limits()
 class Input:
     """One input's bytes, in order; `name` is what messages call it."""
 
-    __slots__ = ("_at", "_before", "_chunks", "_failure", "_ready", "name")
+    __slots__ = ("_at", "_before", "_chunks", "_failure", "_plain", "_ready", "name")
 
-    def __init__(self, chunks: Iterator[bytes], *, name: str) -> None:
+    def __init__(self, chunks: Iterator[bytes], *, name: str, plain: _Raw | None = None) -> None:
         self.name = name
+        self._plain = plain
         self._chunks = chunks
         self._ready = b""
         self._at = 0
@@ -99,11 +101,19 @@ class Input:
         Raises:
             SourceError: It is more than `at_most` bytes.
         """
-        content = self.read(at_most + 1)
+        content = self._again(at_most) if len(self._ready) >= _CHUNK else b""
+        content = content or self.read(at_most + 1)
         if len(content) > at_most:
             raise SourceError(
                 f"the file is larger than {at_most:,} bytes, which is the limit for its format", source=self.name
             )
+        return content
+
+    def _again(self, at_most: int) -> bytes:
+        """What is left, read in one piece where it can be: putting pieces together takes longer."""
+        content = b"" if self._plain is None else self._plain.whole(self.offset, at_most)
+        if content:
+            self._before, self._ready, self._at = self.offset + len(content), b"", 0
         return content
 
     def _fetch(self, size: int) -> None:
@@ -161,7 +171,7 @@ def from_stream(
     elif head.startswith(ZSTD_MAGIC):
         chunks = _bounded(_unzstd(raw), raw, limits=limits)
     else:
-        chunks = iter(lambda: raw.read(_CHUNK), b"")
+        return Input(iter(lambda: raw.read(_CHUNK), b""), name=name, plain=raw)
     return Input(chunks, name=name)
 
 
@@ -216,6 +226,23 @@ class _Raw:
             self._told = self.count
             self._on_progress(self.count)
         return taken
+
+    def whole(self, start: int, at_most: int) -> bytes:
+        """All from `start` on, what was read before included; nothing if it is too much or there is no way back."""
+        if self._stream is None or not self._stream.seekable():
+            return b""
+        try:
+            here = self._stream.tell()
+            begin = here - self.count - len(self._back) + self._at + start
+            size = self._stream.seek(0, os.SEEK_END) - begin
+            self._stream.seek(begin if size <= at_most else here)
+            if size > at_most:
+                return b""
+            self.count = start
+            self._back, self._at = b"", 0
+            return self.read(size)
+        except OSError as failure:
+            raise self.error(f"the file cannot be read: {_words(failure)}") from failure
 
     def unread(self, data: bytes) -> None:
         self.count -= len(data)
