@@ -1,35 +1,66 @@
 /* The tokens of JSON: see wire.h for what is declined. */
 #include "json.h"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #define ONES 0x0101010101010101ULL
 #define HIGH 0x8080808080808080ULL
 #define LONGEST_NUMBER 48
 
-/* Where a string stops to be plain: at a quote, a backslash or a control character. `high` gathers the bytes on the
- * way, to tell whether all were ASCII. */
-static const unsigned char *
-plain(const unsigned char *at, const unsigned char *end, uint64_t *high)
+/* Looks at the next bytes of a string, as many as a WORD has. `stop` is set where the first quote, backslash or control
+ * character stands among them, and is WORD where there is none; `high` gathers what tells whether all were ASCII. */
+#if defined(__SSE2__)
+#define WORD 16
+static inline void
+look(const unsigned char *at, uint64_t *high, int *stop)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+    __m128i stops = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    stops = _mm_or_si128(stops, _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes));
+    unsigned mask = (unsigned)_mm_movemask_epi8(stops), above = (unsigned)_mm_movemask_epi8(bytes);
+    *stop = __builtin_ctz(mask | 1u << WORD);
+    *high |= above & ((1u << *stop) - 1) ? HIGH : 0;
+}
+#else
+#define WORD 8
+static inline void
+look(const unsigned char *at, uint64_t *high, int *stop)
 {
     uint64_t word;
-    for (; end - at >= 8; at += 8) {
-        memcpy(&word, at, 8);
-        uint64_t quote = word ^ ONES * '"', slash = word ^ ONES * '\\';
-        uint64_t stops = ((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | ((word - ONES * 0x20) & ~word);
-        stops &= HIGH;
-        if (stops) {
-#if PY_LITTLE_ENDIAN && defined(__GNUC__)
-            int bits = __builtin_ctzll(stops) & ~7;
-            *high |= bits ? word << (64 - bits) : 0;
-            return at + (bits >> 3);
-#else
-            break;
+    memcpy(&word, at, WORD);
+    uint64_t quote = word ^ ONES * '"', slash = word ^ ONES * '\\';
+    uint64_t stops = ((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | ((word - ONES * 0x20) & ~word);
+    *stop = WORD;
+    if (stops & HIGH)
+        for (*stop = 0; at[*stop] != '"' && at[*stop] != '\\' && at[*stop] >= 0x20;)
+            *high |= at[(*stop)++] & 0x80 ? HIGH : 0;
+    else
+        *high |= word & HIGH;
+}
 #endif
+
+/* Where a string stops to be plain: at a quote, a backslash or a control character. What lies before is copied to `to`,
+ * unless that is NULL, and up to a WORD of what is behind. */
+static inline const unsigned char *
+plain(const unsigned char *at, const unsigned char *end, uint64_t *high, unsigned char *to)
+{
+    int stop = WORD;
+    while (stop == WORD && end - at >= WORD) {
+        look(at, high, &stop);
+        if (to != NULL) {
+            memcpy(to, at, WORD);
+            to += WORD;
         }
-        *high |= word;
+        at += stop;
     }
-    while (at < end && *at != '"' && *at != '\\' && *at >= 0x20)
-        *high |= *at++;
-    *high |= *high & 0x80 ? HIGH : 0;
+    if (stop < WORD)
+        return at;
+    for (; at < end && *at != '"' && *at != '\\' && *at >= 0x20; at++) {
+        *high |= *at & 0x80 ? HIGH : 0;
+        if (to != NULL)
+            *to++ = *at;
+    }
     return at;
 }
 
@@ -95,32 +126,31 @@ json_text(Json *json, int is_name)
     if (json_peek(json) != '"')
         return NULL;
     const unsigned char *start = ++json->at;
-    json->at = plain(start, json->end, &high);
+    json->at = plain(start, json->end, &high, NULL);
     if (*json->at == '"' && json->at < json->end)
         return made(json, start, json->at++ - start, high, is_name);
     if (*json->at != '\\')
         return NULL;
     /* Written out, no string is longer than it was. */
-    if (json->scratch == NULL && (json->scratch = PyMem_RawMalloc(json->end - start)) == NULL) {
+    if (json->scratch == NULL && (json->scratch = PyMem_RawMalloc(json->end - start + WORD)) == NULL) {
         PyErr_NoMemory();
         return NULL;
     }
     unsigned char *to = json->scratch;
-    for (;;) {
-        memcpy(to, start, json->at - start);
-        to += json->at - start;
-        if (*json->at == '"')
-            break;
-        if (*json->at++ != '\\')
-            return NULL;
+    memcpy(to, start, json->at - start);
+    to += json->at - start;
+    while (*json->at == '\\') {
+        json->at++;
         unsigned char *written = escape(json, to);
         if (written == NULL)
             return NULL;
         high |= written - to > 1 ? HIGH : 0;
-        to = written;
         start = json->at;
-        json->at = plain(start, json->end, &high);
+        json->at = plain(start, json->end, &high, written);
+        to = written + (json->at - start);
     }
+    if (*json->at != '"')
+        return NULL;
     json->at++;
     return made(json, json->scratch, to - json->scratch, high, is_name);
 }
@@ -267,7 +297,7 @@ json_extent(Json *json, Bytes *extent)
     while (json->at < json->end) {
         unsigned byte = *json->at++;
         if (byte == '"') {
-            while (*(json->at = plain(json->at, json->end, &high)) != '"') {
+            while (*(json->at = plain(json->at, json->end, &high, NULL)) != '"') {
                 if (*json->at != '\\' || json->end - json->at < 2)
                     return 0;
                 json->at += 2;
