@@ -25,7 +25,7 @@ def app(*, captured: bool) -> Callable[[], None]:
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
-    from spanwise.capture.context import ContextStamp
+    from spanwise.capture.evaluations import stamping
     from spanwise.capture.intake import Intake
     from spanwise.capture.processor import SpanCapture
 
@@ -34,7 +34,7 @@ def app(*, captured: bool) -> Callable[[], None]:
     provider = TracerProvider(shutdown_on_exit=False)
     intake = Intake(1_000_000)
     held: list[object] = []
-    hooks = SpanCapture(intake, stamp=ContextStamp().stamp, notify=nothing, flush=lambda timeout_s: True, close=nothing)
+    hooks = SpanCapture(intake, stamp=stamping(), notify=nothing, flush=lambda timeout_s: True, close=nothing)
     provider.add_span_processor(hooks if captured else SpanProcessor())
     tracer = provider.get_tracer("bench")
     text = "word " * 200

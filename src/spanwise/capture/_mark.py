@@ -16,6 +16,18 @@ _SCORED_BELOW: ContextVar[int | None] = ContextVar("spanwise.scored_below", defa
 _JUDGING: ContextVar[bool] = ContextVar("spanwise.judging", default=False)
 
 
+class Entered:
+    """Whether anything that is written on spans as they begin was ever entered in this process."""
+
+    __slots__ = ("ever",)
+
+    def __init__(self) -> None:
+        self.ever = False
+
+
+ENTERED = Entered()
+
+
 def is_isolated() -> bool:
     """Whether this is a helper process, which holds evaluators for an app."""
     return os.environ.get(MARK) == "1"
@@ -29,6 +41,7 @@ def scored_here() -> Generator[None]:
     """
     from opentelemetry import trace
 
+    ENTERED.ever = True
     token = _SCORED_BELOW.set(trace.get_current_span().get_span_context().span_id)
     try:
         yield
@@ -44,6 +57,7 @@ def scored_below() -> int | None:
 @contextmanager
 def judging() -> Generator[None]:
     """The runs that begin inside are an evaluator's own, and never scored: it would be asked about itself for ever."""
+    ENTERED.ever = True
     token = _JUDGING.set(True)
     try:
         yield

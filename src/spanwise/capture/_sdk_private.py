@@ -1,18 +1,31 @@
 """The one place that looks behind public interfaces; each function says what it does if nothing is there."""
 
+# ruff: noqa: SLF001
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from functools import partial
 from typing import cast
 
 import opentelemetry.context as otel
 from opentelemetry.attributes import BoundedAttributes
-from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, Tracer, TracerProvider
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import Event, ReadableSpan, SpanProcessor, Tracer, TracerProvider
+from opentelemetry.sdk.util import BoundedList
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode
 
+from spanwise.capture.reading import SpanParts, read
+
+_NAMES = {"_parent", "_name", "_start_time", "_end_time", "_status", "_kind", "_instrumentation_scope", "_resource"}
+_listed: Callable[[Sequence[Event]], object] = partial(getattr(BoundedList, "from_seq"), None)  # noqa: B009
 _log = logging.getLogger("spanwise")
 
 
@@ -101,3 +114,58 @@ def add_first(provider: TracerProvider, processor: SpanProcessor) -> bool:
     with cast("AbstractContextManager[object]", lock):
         setattr(held, "_span_processors", (processor, *getattr(held, "_span_processors")))  # noqa: B009, B010  (private)
     return True
+
+
+def reading() -> Callable[[ReadableSpan], SpanParts | None] | None:
+    """What takes the parts out of a span past its properties, which cost more than all else that a hook does.
+
+    A list of events is copied only where there are any. A span that is not as the SDK makes them is read by what is
+    public.
+
+    Returns:
+        None where the SDK's spans hold their parts in another way.
+    """
+    trial = ReadableSpan(
+        "name",
+        SpanContext(1, 2, is_remote=False),
+        SpanContext(1, 3, is_remote=True),
+        Resource({}),
+        BoundedAttributes(None, {"key": "value"}),
+        cast("Sequence[Event]", _listed([Event("event", {})])),
+        status=Status(StatusCode.ERROR, "why"),
+        kind=SpanKind.CLIENT,
+        start_time=4,
+        end_time=5,
+        instrumentation_scope=InstrumentationScope("scope"),
+    )
+    return _read if _is_known(trial) and _read(trial) == read(trial) else None
+
+
+def _is_known(span: object) -> bool:
+    """All that `_read` takes is where it looks for it."""
+    held: object = getattr(span, "__dict__", None)
+    if not isinstance(held, dict) or not _NAMES <= cast("dict[str, object]", held).keys():
+        return False
+    attributes, events = getattr(span, "_attributes", None), getattr(span, "_events", None)
+    return isinstance(getattr(attributes, "_dict", None), dict) and isinstance(getattr(events, "_dq", None), deque)
+
+
+def _read(span: ReadableSpan) -> SpanParts | None:
+    if type(span) is ReadableSpan:
+        context, attributes, events = span._context, span._attributes, span._events
+        if type(context) is SpanContext and type(attributes) is BoundedAttributes and type(events) is BoundedList:
+            return (
+                context[0],
+                context[1],
+                span._parent,
+                span._name,
+                span._start_time,
+                span._end_time,
+                span._status,
+                attributes._dict.copy(),
+                span.events if events._dq else (),  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+                span._kind,
+                span._instrumentation_scope,
+                span._resource,
+            )
+    return read(span)

@@ -18,6 +18,7 @@ import msgspec
 from opentelemetry import baggage, trace
 from opentelemetry import context as otel
 
+from spanwise.capture._mark import ENTERED
 from spanwise.record.encoding import clean, mapping_text, said
 from spanwise.record.wrapping import Watch, wrap
 
@@ -151,6 +152,7 @@ class Scope:
         self._propagate = propagate
 
     def __enter__(self) -> Self:
+        ENTERED.ever = True
         outer = _HELD.get()
         around = outer.request if outer is not None else _received(None)
         held = _Held(self, self._request.within(around), outer)

@@ -38,6 +38,7 @@ from spanwise.capture.settings import (
     Sinks,
     gate_of,
     kept_apart,
+    reading_of,
     scoring_of,
     sinks_of,
 )
@@ -90,6 +91,7 @@ class _Running:
             notify=worker.notify,
             flush=worker.flush,
             close=self._provider_ended,
+            read=bounds.read,
         )
         self.logs = LogCapture(intake)
         self.attachment = Attachment(provider, self.capture)
@@ -124,7 +126,8 @@ class _Running:
 
     def stop(self) -> None:
         """Take no more spans, and undo what was turned on."""
-        self.capture.active = self.logs.active = False
+        self.worker.intake.stop()
+        self.logs.active = False
         atexit.unregister(self._shut)
         with _lock:
             _running.pop(id(self.provider), None)
@@ -171,6 +174,7 @@ def instrument(
     identify: Identify | None = None,
     on_first: Literal["log", "silent"] = "log",
     span_attributes: Literal["sync"] | None = None,
+    sdk_internals: bool = False,
 ) -> Handle:
     """Score every agent run of this process from its spans, as soon as it ends.
 
@@ -203,6 +207,8 @@ def instrument(
         on_first: Whether to log in one line what was done.
         span_attributes: `"sync"` writes the structural scores on a run's root span as it ends, within a millisecond.
             (A `ScoredExporter` needs no option: it finds the capture by itself.)
+        sdk_internals: Take what a span recorded from where the SDK keeps it, past its public interface, which costs the
+            app less; where this SDK keeps it elsewhere, that is logged and the public interface is used.
 
     Raises:
         SpecError: The settings, or what was given here, cannot be used.
@@ -222,7 +228,8 @@ def instrument(
             to = sinks_of(
                 sinks, console=console, store=store, emit_content=emit_content, masking=masking, config=config
             )
-            kept = Bounds(assembly=bounds, queue=queue, gate=gate, others=others, delivery=to.delivery)
+            taken = reading_of(sdk_internals=sdk_internals)
+            kept = Bounds(assembly=bounds, queue=queue, gate=gate, others=others, delivery=to.delivery, read=taken)
             running = _running[id(provider)] = _Running(provider, scoring, to.sinks, kept)
     if is_new and span_attributes == "sync" and not running.write_at_end(scoring):
         _log.warning("spanwise: span_attributes='sync' needs a tracer provider of the SDK; nothing is written on spans")

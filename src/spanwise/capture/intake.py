@@ -5,7 +5,8 @@ What is put in is a plain tuple of references: to make it is all that an app's t
 
 Bounds
     As many records as the capacity says, and about as many bytes as `max_bytes`: each time that `_EVERY` more wait, the
-    next one is weighed, and the capacity is what fits at the mean of the last `_WEIGHED`. Once the queue is full it is
+    next one is weighed, and the capacity is what fits at the mean of the last `_WEIGHED`. Where very many fit, up to
+    `_RARELY` more may wait until then. Once the queue is full it is
     shut until the worker has emptied it. So a trace is torn only if it runs while the queue shuts or opens; were each
     place given away as it becomes free, every trace would be.
 
@@ -28,33 +29,21 @@ from typing import TypeAlias, cast
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import SpanContext, SpanKind, Status
 
-SpanParts: TypeAlias = tuple[
-    SpanContext,
-    SpanContext | None,
-    str,
-    int | None,
-    int | None,
-    Status,
-    Mapping[str, object] | None,
-    Sequence[Event],
-    SpanKind,
-    InstrumentationScope | None,
-    Resource,
-]
-"""Context, parent, name, start, end, status, attributes, events, kind, scope and resource of a span."""
+from spanwise.capture.reading import SpanParts
+
 EventParts: TypeAlias = tuple[
     int, int, str, int, Mapping[str, object], object, InstrumentationScope | None, Resource | None
 ]
 """Trace id, span id, name, time, attributes, body, scope and resource of a log event."""
 Captured: TypeAlias = SpanParts | EventParts
 
-_EVERY = 16
+_EVERY, _RARELY = 16, 64
 _WEIGHED = 256
 _MOST_TORN = 10_000
 _RECORD, _VALUE = 750, 70
 """About how many bytes a waiting record takes beside its text, and each attribute of it."""
+_SMALL = frozenset({int, float, bool, type(None)})
 
 
 class Wake:
@@ -90,6 +79,7 @@ class Intake:
         self.items: deque[Captured] = deque()
         self.on_pressure: Callable[[], None] = _nothing
         """Called when the worker had better begin, though no run has ended."""
+        self.active = True
         self.reset()
 
     def reset(self) -> None:
@@ -101,7 +91,7 @@ class Intake:
         self.told = False
         """Whether an unforeseen error was logged."""
         self.limit = self.capacity
-        self.mark = min(_EVERY, self.limit)
+        self.mark = min(_EVERY, self.limit) if self.active else -1
         """How many may wait before the next has to ask whether there is room."""
         self._sizes: deque[int] = deque()
         self._sum = 0
@@ -111,22 +101,26 @@ class Intake:
         self._shut = self._ended = False
         self._lock = threading.RLock()
 
-    def admits(self, trace_id: int, holder: object) -> bool:
-        """Whether there is room for a record, which is weighed; if not, its trace is torn."""
+    def admits(self, trace_id: int) -> bool:
+        """Whether there is room for a record, which is to be weighed then; if not, its trace is torn."""
+        if not self.active:
+            return False
         if self._shut or len(self.items) >= self.limit:
             self._refuse(trace_id)
             return False
-        size = _RECORD + _length(holder)
+        return True
+
+    def weigh(self, attributes: Mapping[str, object], more: object = None) -> None:
+        """Learn from a record that is about to be put in how many there is room for."""
+        size = _RECORD + _held(attributes) + _length(more)
         with self._lock:
             self._sizes.append(size)
             self._sum += size - (self._sizes.popleft() if len(self._sizes) > _WEIGHED else 0)
             if self.max_bytes is not None:
                 self.limit = max(1, min(self.capacity, self.max_bytes * len(self._sizes) // self._sum))
-            if not self._shut:
-                self.mark = min(len(self.items) + _EVERY, self.limit)
+            self._set_mark()
         if len(self.items) * 2 >= self.limit:
             self.on_pressure()
-        return True
 
     def _refuse(self, trace_id: int) -> None:
         with self._lock:
@@ -165,9 +159,19 @@ class Intake:
                 until_ns, self._lost_until_ns = self._lost_until_ns, -1
                 self._named = 0
                 self._shut = False
-            if not self._shut:
-                self.mark = min(len(self.items) + _EVERY, self.limit)
+            self._set_mark()
         return found, until_ns
+
+    def _set_mark(self) -> None:
+        if self.active and not self._shut:
+            more = min(max(_EVERY, self.limit // _RARELY), _RARELY)
+            self.mark = min(len(self.items) + more, self.limit)
+
+    def stop(self) -> None:
+        """Take nothing any more, and count nothing: what waits is still scored."""
+        with self._lock:
+            self.active = False
+            self.mark = -1
 
     def end(self) -> None:
         """Take nothing any more: nobody would ever ask for it."""
@@ -181,15 +185,24 @@ def _nothing() -> None: ...
 
 
 def _length(value: object) -> int:
-    """About how many bytes of memory there are in a value, or in the attributes and events of a record."""
+    """About how many bytes of memory there are in a value, or in the events of a span."""
+    if value is None:
+        return 0
     if isinstance(value, str | bytes):
         return len(value)
     if isinstance(value, list | tuple):
         return sum(map(_length, cast("Sequence[object]", value)))
-    if isinstance(value, Mapping):
-        copy = getattr(cast("object", value), "copy", None)  # the SDK's view is slow to walk through
-        held = cast("Mapping[str, object]", value if copy is None else copy())
-        return _VALUE * len(held) + sum(map(_length, held.values()))
-    if (attributes := getattr(value, "attributes", None)) is not None:
-        return _length(attributes) + _length(getattr(value, "events", None) or ())
-    return 0
+    if isinstance(value, Event):
+        return _held(value.attributes or {})
+    return _held(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else 0
+
+
+def _held(attributes: Mapping[str, object]) -> int:
+    size = _VALUE * len(attributes)
+    for value in attributes.values():
+        kind = type(value)
+        if kind is str:
+            size += len(value)  # pyright: ignore[reportArgumentType]  # a cast is a call
+        elif kind not in _SMALL:
+            size += _length(value)
+    return size

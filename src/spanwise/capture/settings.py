@@ -15,9 +15,11 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span
 
 from spanwise.assembly.assembler import LIVE, AssemblySettings
+from spanwise.capture._sdk_private import reading
 from spanwise.capture.evaluations import EvaluateGate, InEvaluate, stamping
 from spanwise.capture.isolation import Helper, TimeShare
 from spanwise.capture.providers import has_logger_provider
+from spanwise.capture.reading import Read, read
 from spanwise.capture.sampling import Admission, Gate, Sampling
 from spanwise.catalog import SINKS, make_sink
 from spanwise.config import SinkSettings, load
@@ -47,6 +49,16 @@ ON_SPANS = "scored_exporters"
 _log = logging.getLogger("spanwise")
 
 
+def reading_of(*, sdk_internals: bool) -> Read:
+    """How a span's parts are taken out of it: by what is public, or past it where that is wanted and possible."""
+    private = reading() if sdk_internals else None
+    if sdk_internals and private is None:
+        _log.warning(
+            "spanwise: sdk_internals=True: this SDK keeps its spans in another way; its public interface is used"
+        )
+    return private or read
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """How much is held, and what is looked at."""
@@ -57,6 +69,7 @@ class Bounds:
     others: Others | None = None
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
     stamp: Callable[[Span, Context | None], None] = field(default_factory=stamping)
+    read: Read = read
 
     def counts(self) -> dict[str, int]:
         """Why runs were not scored, or not by all: what sampling, and evaluators that run elsewhere, have counted."""

@@ -20,7 +20,7 @@ from opentelemetry.trace import SpanContext
 
 from spanwise.assembly.tree import build_trace
 from spanwise.capture._sdk_private import add_attributes
-from spanwise.capture.intake import SpanParts
+from spanwise.capture.reading import SpanParts, read
 from spanwise.capture.records import Records
 from spanwise.evaluators.cost import Cost
 from spanwise.evaluators.handoffs import Handoffs
@@ -132,23 +132,10 @@ class SyncScores(SpanProcessor):
                     self._skip("bounds")
         if len(held.parts) > self._max_spans:
             return
-        attributes = span.attributes
-        held.characters += sum([len(value) for value in (attributes or {}).values() if isinstance(value, str)])
-        held.parts.append(
-            (
-                context,
-                span.parent,
-                span.name,
-                span.start_time,
-                span.end_time,
-                span.status,
-                attributes,
-                span.events,
-                span.kind,
-                span.instrumentation_scope,
-                span.resource,
-            )
-        )
+        parts = read(span)
+        if parts is not None:
+            held.characters += sum([len(value) for value in parts[7].values() if isinstance(value, str)])
+            held.parts.append(parts)
 
     def _end(self, trace_id: int, root: int, span: ReadableSpan, begun: int) -> None:
         with self._lock:
@@ -194,7 +181,7 @@ class SyncScores(SpanProcessor):
             above.update(dict.fromkeys(path, found))
         if all(above.values()):
             return raws
-        rest = [parts for parts in held.parts if not above.get(parts[0].span_id, True)]
+        rest = [parts for parts in held.parts if not above.get(parts[1], True)]
         with self._lock:
             other = self._open.setdefault(trace_id, _Open())
             other.parts[:0] = rest

@@ -172,8 +172,7 @@ class Worker:
             assembler.doubt(until_ns)
 
     def _unreadable(self, captured: Captured) -> None:
-        first = captured[0]
-        self.intake.fail(first if isinstance(first, int) else first.trace_id)
+        self.intake.fail(captured[0])
         if not self.intake.told:
             self.intake.told = True
             _log.warning("a span could not be read; further ones are counted, not logged", exc_info=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from operator import attrgetter
@@ -29,7 +29,8 @@ from opentelemetry.trace import SpanContext
 
 from spanwise.assembly.tree import build_trace
 from spanwise.capture._sdk_private import evaluated_task
-from spanwise.capture.intake import EventParts, SpanParts
+from spanwise.capture.intake import EventParts
+from spanwise.capture.reading import SpanParts, read
 from spanwise.capture.records import Records
 from spanwise.model.raw import LogEvent, RawSpan
 from spanwise.model.trace import Trace
@@ -43,13 +44,6 @@ _KEY = otel.create_key("spanwise-case")
 _CURRENT: ContextVar[Case | None] = ContextVar("spanwise.case", default=None)
 _RECORD, _VALUE = 750, 70
 """About how many bytes a held span takes beside its text, and each attribute of it."""
-_parts_of = cast(
-    "Callable[[ReadableSpan], SpanParts]",
-    attrgetter(
-        "context", "parent", "name", "start_time", "end_time", "status", "attributes", "events", "kind",
-        "instrumentation_scope", "resource",
-    ),
-)  # fmt: skip
 _log = logging.getLogger("spanwise")
 
 
@@ -96,7 +90,8 @@ class Case:
         if self.refused or not self.held:
             return None
         records = Records()
-        found = [records.of(parts) for parts in (*self.ended, *map(_parts_of, list(self.open.values())))]
+        parts_of_all = (*self.ended, *map(read, list(self.open.values())))
+        found = [records.of(parts) for parts in parts_of_all if parts is not None]
         raws = [one for one in found if isinstance(one, RawSpan)]
         for raw in raws:
             if raw.parent_id in self.around:
@@ -245,7 +240,9 @@ class CaseCapture(SpanProcessor):
     def _ended(self, case: Case, attempt: int, key: Key, span: ReadableSpan) -> None:
         if case.closed or attempt != case.attempt or case.open.pop(key, None) is None:
             return
-        parts = _parts_of(span)
+        parts = read(span)
+        if parts is None:
+            return
         case.ended.append(parts)
         size = _size(parts)
         case.bytes += size
@@ -305,7 +302,7 @@ def _is_own(span: object) -> bool:
 
 def _size(parts: SpanParts) -> int:
     """About how many bytes of memory a span takes."""
-    attributes, events = parts[6], parts[7]
+    attributes, events = parts[7], parts[8]
     return _RECORD + _length(attributes) + sum(_length(one.attributes) for one in events)
 
 
