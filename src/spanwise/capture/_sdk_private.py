@@ -1,7 +1,7 @@
 """The one place that looks behind public interfaces; each function says what it does if nothing is there."""
 
 # ruff: noqa: SLF001
-# pyright: reportPrivateUsage=false
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _read(span: ReadableSpan) -> SpanParts | None:
                 span._end_time,
                 span._status,
                 attributes._dict.copy(),
-                span.events if events._dq else (),  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+                span.events if events._dq else (),  # pyright: ignore[reportAttributeAccessIssue]  # it has no types
                 span._kind,
                 span._instrumentation_scope,
                 span._resource,
