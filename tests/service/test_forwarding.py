@@ -244,7 +244,7 @@ def test_late_spans_after_a_restart(tmp_path: Path, backend: OtlpServer, number:
     with service_to(tmp_path, backend) as service:
         assert 200 == post(f"http://{service.http}", "traces", spans_request(trace.spans[3:]))
         assert backend.received.wait(lambda got: len(got.spans) == len(trace.spans) - 3), service.log()
-        assert wait_for(lambda: service.metrics()["spanwise_serve_done_total"] == 1)
+        assert wait_for(lambda: service.metrics()["spanwise_serve_done_total"] == 1 and not service.undelivered())
         service.end(number)
         service.start()
         assert 200 == post(f"http://{service.http}", "traces", spans_request(trace.spans[1:3]))
@@ -252,7 +252,7 @@ def test_late_spans_after_a_restart(tmp_path: Path, backend: OtlpServer, number:
         arrived = sorted([*ids_of(trace), *ids_of(other)])
         arrived.remove(trace.spans[0].span_id.hex())
         assert backend.received.wait(lambda _: ids_at(backend) == arrived), service.log()
-        assert wait_for(lambda: service.metrics()["spanwise_serve_done_total"] == 2)
+        assert wait_for(lambda: service.metrics()["spanwise_serve_done_total"] == 2 and not service.undelivered())
         service.end(number)
         service.start()
         assert 200 == post(f"http://{service.http}", "traces", spans_request(trace.spans[:1]))

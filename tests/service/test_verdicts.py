@@ -79,6 +79,7 @@ def test_a_verdict_under_way_outlives_its_process(tmp_path: Path, model: Standin
             send(service, trace)
             assert wait_for(lambda: is_unheard(service, model), timeout_s=30), service.log()
             assert 0 == service.metrics()["spanwise_serve_done_total"]
+            assert wait_for(lambda: not service.undelivered())
             service.end(number)
             assert [] == verdicts(service)
             service.start()
