@@ -82,13 +82,13 @@ four_digits(const unsigned char *at, unsigned *found)
 static unsigned char *
 escape(Json *json, unsigned char *to)
 {
-    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+    static const unsigned char values[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                              ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
     static const unsigned char leads[] = {0, 0xC0, 0xE0, 0xF0};
     unsigned code, low;
     unsigned byte = *json->at++;
-    const char *found = byte ? strchr(names, (int)byte) : NULL;
-    if (found != NULL) {
-        *to++ = (unsigned char)values[found - names];
+    if (values[byte]) {
+        *to++ = values[byte];
         return to;
     }
     if (byte != 'u' || !four_digits(json->at, &code))

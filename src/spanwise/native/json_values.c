@@ -3,14 +3,37 @@
 
 static PyObject *value(Json *json, int depth);
 
+/* Whether these words come next; if so, they are passed. */
+#define BEGINS(json, words) begins(json, words, sizeof(words) - 1)
+
+static inline int
+begins(Json *json, const char *words, Py_ssize_t size)
+{
+    if (json->end - json->at <= size || memcmp(json->at, words, size))
+        return 0;
+    json->at += size;
+    return 1;
+}
+
 static int
 pair(Json *json, PyObject *into, int depth)
 {
     static const Key keys[] = {KEY("key"), KEY("value")};
     unsigned seen = 0;
-    int last = -1, sound = json_take(json, '{'), number = ODD;
+    int last = -1, sound = 1, number = ODD;
     PyObject *name = NULL, *held = NULL;
-    while (sound && (number = json_key(json, keys, 2, &seen, &last)) >= 0) {
+    if (BEGINS(json, "{\"key\":")) { /* as most pairs are written */
+        sound = (name = json_text(json, 1)) != NULL;
+        seen = 1;
+        last = 0;
+        if (sound && BEGINS(json, ",\"value\":{\"stringValue\":")) {
+            sound = (held = json_text(json, 0)) != NULL && BEGINS(json, "}}");
+            number = OVER;
+        }
+    }
+    else
+        sound = json_take(json, '{');
+    while (sound && number != OVER && (number = json_key(json, keys, 2, &seen, &last)) >= 0) {
         if (number == 0)
             sound = (name = json_text(json, 1)) != NULL;
         else
