@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spanwise.grounding.dates import clocks_in, compare_clocks, compare_dates, dates_in
+from spanwise.grounding.dates import clocks_in, compare_clocks, compare_dates, dates_in, weekday_of
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,16 @@ from spanwise.grounding.dates import clocks_in, compare_clocks, compare_dates, d
         ("3/14/21", (2021, 3, 14)),
         ("2020年5月6日", (2020, 5, 6)),
         ("2020年", (2020, 0, 0)),
+        ("5月6日", (0, 5, 6)),
+        ("31 Dec '26", (2026, 12, 31)),
+        ("March '98", (1998, 3, 0)),
+        ("May 3, \u201998", (1998, 5, 3)),
+        ("3/14/98", (1998, 3, 14)),
+        ("2018\u201319", (2018, 0, 0)),
+        ("2018\u201322", (2018, 0, 0)),
+        ("2018-19", (2018, 0, 0)),
+        ("the 1960s", (1960, 0, 0)),
+        ("the 15th century", (1400, 0, 0)),
     ],
 )
 def test_dates(text: str, expected: tuple[int, int, int]) -> None:
@@ -31,7 +41,7 @@ def test_dates(text: str, expected: tuple[int, int, int]) -> None:
     assert [expected] == [(one.year, one.month, one.day) for one in dates_in(text)]
 
 
-@pytest.mark.parametrize("text", ["2024-13-45", "1.2.3", "20240", "2020%", "v2024", "may 12:30", "2 000"])
+@pytest.mark.parametrize("text", ["2024-13-45", "1.2.3", "20240", "2020%", "v2024", "may 12:30", "2 000", "May 1,600"])
 def test_no_dates(text: str) -> None:
     """Versions, percentages and impossible days are none."""
     assert [] == list(dates_in(text))
@@ -50,6 +60,12 @@ def test_no_dates(text: str) -> None:
         ("4 March 2024", "4/3/2024", "same"),
         ("3/4/2024", "4 March 2024", "same"),
         ("3/4/2024", "5/4/2024", "same"),
+        ("the 1960s", "1964", "same"),
+        ("the 1960s", "4 May 1971", "differs"),
+        ("the 20th century", "the 1960s", "same"),
+        ("the 1960s", "the 20th century", "differs"),
+        ("1964", "the 1960s", "partly"),
+        ("the 1960s", "4 May", "partly"),
     ],
 )
 def test_comparison(said: str, seen: str, expected: str) -> None:
@@ -85,3 +101,13 @@ def test_times_compared(said: str, seen: str, expected: str) -> None:
     """A time without its half of the day may be either."""
     (one,), (two,) = clocks_in(said), clocks_in(seen)
     assert expected == compare_clocks(one, two)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [("2025-04-09", "wednesday"), ("9 April", ""), ("April 2025", ""), ("3/4/2025", ""), ("31 April 2025", "")],
+)
+def test_weekdays(text: str, day: str) -> None:
+    """A date that is one day has a weekday."""
+    (date,) = dates_in(text)
+    assert day == weekday_of(date)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise.grounding.dates import Clock, Date
-from spanwise.grounding.quantities import Quantity, close, facts_in, relation
+from spanwise.grounding.quantities import Quantity, close, facts_in, relation, satisfies
 
 
 def one(text: str) -> Quantity:
@@ -55,6 +55,10 @@ def one(text: str) -> Quantity:
         ("5k", 5000, ""),
         ("7 b", 7, ""),
         ("$5 km", 5, "USD"),
+        ("2 hours 15 minutes", 135, "time"),
+        ("2 hours and 15 minutes", 135, "time"),
+        ("1h 30m", 90, "time"),
+        ("12,75 Mio. Euro", 12_750_000, "EUR"),
     ],
 )
 def test_numbers(text: str, value: float, unit: str) -> None:
@@ -151,3 +155,32 @@ def test_any_text_is_read(text: str) -> None:
     found = facts_in(text)
     assert all(0 <= fact.start < fact.end <= len(text) for fact in found)
     assert all(relation(a, b) in {"same", "unit", "differs", "apart"} for a in found for b in found)
+
+
+@pytest.mark.parametrize(
+    "text", ["2 hours, 15 minutes", "2.5 hours 15 minutes", "15 minutes 2 hours", "2 hours -5 minutes", "2 hours 5 kg"]
+)
+def test_numbers_apart(text: str) -> None:
+    """A number joins a larger unit only right behind it, and in a smaller unit of the same."""
+    assert 2 == len(facts_in(text))
+
+
+@pytest.mark.parametrize(
+    ("said", "seen", "expected"),
+    [
+        ("at least 40 people", "53 people", True),
+        ("at least 40 people", "33 people", False),
+        ("at most 2 km", "1500 m", True),
+        ("at most 1 km", "1500 m", False),
+        ("between 20 and 30 euros", "24.90 euros", True),
+        ("at least 40", "up to 53", False),
+        ("at least 40 kg", "53 km", False),
+        ("at least 2 months", "300 days", False),
+        ("40 people", "53 people", False),
+        ("at least 40", "3 May 2024", False),
+        ("3 May 2024", "53", False),
+    ],
+)
+def test_satisfied(said: str, seen: str, *, expected: bool) -> None:
+    """A number on the side that the words name bears out a bound."""
+    assert expected is satisfies(facts_in(seen)[0], facts_in(said)[0])

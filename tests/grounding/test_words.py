@@ -52,6 +52,8 @@ def test_words_know_their_places() -> None:
         ("café", "cafe"),
         ("école", "École"),
         ("making", "make"),
+        ("libya", "libyan"),
+        ("libyan", "libya"),
     ],
 )
 def test_forms(word: str, form: str) -> None:
@@ -90,6 +92,19 @@ def test_stems(word: str, stem: str) -> None:
         ("not only this", []),
         ("nobody", [0]),
         ("I don", []),
+        ("It failed to start", [1]),
+        ("It failed", []),
+        ("Il museo non è aperto", [2]),
+        ("non profit", []),
+        ("不支持", [0]),
+        ("重量不同", []),
+        ("行きません", [3]),
+        ("すせん", []),
+        ("来ない", [1]),
+        ("少ない", []),
+        ("来なかった", [1]),
+        ("なかなか", []),
+        ("않습니다", [0]),
     ],
 )
 def test_negations(text: str, places: list[int]) -> None:

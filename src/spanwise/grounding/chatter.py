@@ -82,7 +82,12 @@ def why_not(text: str) -> str:
         return "speaks to the user"
     if not _HEDGES.isdisjoint(words) or (not facts and any(phrase in said for phrase in _HEDGED)):
         return "a guess"
-    if words and words[0] in _ORDERS and not any(len(word) > 4 and word.endswith(("ed", "s")) for word in words[1:3]):
+    if (
+        words
+        and words[0] in _ORDERS
+        and bare[len(words[0]) :][:1] != "-"
+        and not any(len(word) > 4 and word.endswith(("ed", "s")) for word in words[1:3])
+    ):
         return "an instruction"
     little = all(word.isdecimal() for word in telling)
     if little and not any(not isinstance(fact, Quantity) or fact.telling for fact in facts):

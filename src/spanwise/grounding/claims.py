@@ -25,7 +25,7 @@ _STOPS = re.compile(
 )
 _ABBREVIATED = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|vs|approx|ca|cf|e\.g|i\.e|etc|inc|ltd|co|corp|jr|sr|fig|jan|feb|mar|apr|jun|jul|aug"
-    r"|sep|sept|oct|nov|dec|u\.s|u\.k|a\.m|p\.m)|(?-i:\b[A-Z]))$",
+    r"|sep|sept|oct|nov|dec|u\.s|u\.k|a\.m|p\.m|mio|mrd)|(?-i:\b[A-Z]))$",
     re.IGNORECASE,
 )
 _RULE = re.compile(r"[\s|:=+_*-]+")

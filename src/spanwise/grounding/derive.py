@@ -6,11 +6,13 @@ what was done (`in total`, `difference`, `on average`), and the search is bounde
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 
-from spanwise.grounding.quantities import Quantity, close
+from spanwise.grounding.dates import Clock, Date
+from spanwise.grounding.quantities import Fact, Quantity, close
 from spanwise.grounding.steps import Steps
 
 _STEP = 32
@@ -22,14 +24,24 @@ _SUM = re.compile(
 _DIFFERENCE = re.compile(
     r"\b(?:differ\w*|gap|more|less|fewer|higher|lower|larger|smaller|older|younger|longer|shorter|increas\w*|decreas\w*|grew|"
     r"growth|grow|rose|rise|fell|fall|drop\w*|declin\w*|gain\w*|los[st]\w*|chang\w*|remain\w*|left|sav\w*|later|earlier|after|"
-    r"before|ahead|minus|profit|net|up|down|cheaper)\b|\u2212",
+    r"before|ahead|minus|profit|net|up|down|cheaper|warmer|colder|hotter|cooler|heavier|"
+    r"lighter|taller|deeper|wider|bigger)\b|\u2212",
     re.IGNORECASE,
 )
 _RATIO = re.compile(
     r"\b(?:times|ratio|half|double\w*|twice|triple\w*|per|each|share|fraction|proportion|rate|divided|factor|of)\b|/|\u00f7",
     re.IGNORECASE,
 )
+_ADDED = re.compile(
+    r"\b(?:with|plus|includ\w*|inclusive|tax\w*|vat|fees?|tips?|surcharge|mark-?up|after|increas\w*|rais\w*)\b",
+    re.IGNORECASE,
+)
+_TAKEN = re.compile(
+    r"\b(?:discount\w*|off|less|minus|after|sav\w*|reduc\w*|without|net|deduct\w*|rebate)\b", re.IGNORECASE
+)
 _MEAN = re.compile(r"\b(?:average\w*|mean|median|typical\w*)\b", re.IGNORECASE)
+_AGED = re.compile(r"\b(?:age[ds]?|old|when|years?|anniversary|birthday)\b", re.IGNORECASE)
+_DAY, _FACTS = 86_400, 40
 _PRODUCT = re.compile(r"\b(?:times|multipl\w*|each|per|product|cost\w*|for|comes to|makes)\b|[\u00d7*]", re.IGNORECASE)
 
 
@@ -74,6 +86,8 @@ def _teller(number: Quantity) -> Callable[[str, Quantity, Quantity], bool]:
             return percent and "percent" not in {one.unit, two.unit}
         if how == "% of":
             return one.unit == "percent" and not percent
+        if how in {"plus % of", "less % of"}:
+            return two.unit == "percent" and not percent and one.unit in {"", number.unit}
         return not percent
 
     return fits
@@ -85,6 +99,8 @@ def _ways(one: Quantity, two: Quantity) -> Iterator[tuple[str, float]]:
     yield "-", a - b
     yield "x", a * b
     yield "% of", a * b / 100
+    yield "plus % of", a + a * b / 100
+    yield "less % of", a - a * b / 100
     if b:
         yield "/", a / b
         yield "as % of", a / b * 100
@@ -97,7 +113,7 @@ def _from_evidence(
 ) -> Steps[str]:
     wanted = {
         "+": _SUM, "-": _DIFFERENCE, "x": _PRODUCT, "/": _RATIO, "% of": _RATIO, "as % of": None,
-        "% up from": _DIFFERENCE,
+        "% up from": _DIFFERENCE, "plus % of": _ADDED, "less % of": _TAKEN,
     }  # fmt: skip
     asked = {how for how, cue in wanted.items() if cue is None or cue.search(text)}
     for count, (one, two) in enumerate(permutations(all_, 2)):
@@ -133,3 +149,45 @@ def _of_many(number: Quantity, text: str, rows: Sequence[Sequence[float]]) -> St
                     return f"the mean of {many} numbers"
         yield
     return ""
+
+
+def elapsed(number: Quantity, text: str, seen: Sequence[Fact]) -> str:
+    """How a number is the time between two dates or two times of day of one passage; empty where it is not."""
+    years = number.unit == "" and _AGED.search(text) is not None
+    if not years and number.unit not in {"time", "month"}:
+        return ""
+    dates = [one for one in seen[:_FACTS] if isinstance(one, Date)][:NEAR]
+    clocks = [one for one in seen[:_FACTS] if isinstance(one, Clock)][:NEAR]
+    for one, two in combinations(dates, 2):
+        if any(close(number.value, value, number.fine) for value in _between(one, two, number, years=years)):
+            return "the time between two dates"
+    for one, two in combinations(clocks, 2):
+        apart = abs(two.minutes - one.minutes) * 60 / number.factor
+        if number.unit == "time" and number.factor < _DAY and close(number.value, apart, number.fine):
+            return "the time between two times of day"
+    return ""
+
+
+def _between(one: Date, two: Date, number: Quantity, *, years: bool) -> Iterator[float]:
+    """The time between two dates in the unit of a number; of days also the first and the last one counted."""
+    apart = 12 * (two.year - one.year) + (two.month - one.month)
+    unit = 12.0 if years else number.factor
+    if not one.year or not two.year or one.until or two.until or bool(one.month) != bool(two.month):
+        return
+    if number.unit != "time":
+        months = abs(apart) - (two.day < one.day if apart > 0 else one.day < two.day)
+        yield months // unit
+        return
+    first, second = _day(one), _day(two)
+    if first and second and number.factor >= _DAY:
+        yield abs(second - first) * _DAY / number.factor
+        if number.factor == _DAY:
+            yield abs(second - first) + 1.0
+
+
+def _day(date: Date) -> int:
+    """The number of a day since long ago; 0 for what is none."""
+    try:
+        return datetime.date(date.year, date.month, date.day).toordinal()
+    except ValueError:
+        return 0

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from spanwise.grounding.index import Index, Sought, Window, weight_of
-from spanwise.grounding.quantities import Fact, facts_in, relation
+from spanwise.grounding.quantities import Fact, facts_in, finding, relation
 from spanwise.grounding.steps import Steps, finish
-from spanwise.grounding.words import SPEAKERS, STARTERS, STOP, Word, is_unspaced, negations, words_of
+from spanwise.grounding.words import DENYING, FAILS, SPEAKERS, STARTERS, STOP, Word, is_unspaced, negations, words_of
 
 NAMES: tuple[str, ...] = (
     "window", "pool", "gap", "numbers_apart", "names_absent", "negation_apart", "speakers", "opinion",
@@ -95,7 +95,7 @@ def reading(text: str, sought: Sought) -> Steps[Read]:
     for at, (word, slot) in enumerate(zip(words, slots, strict=True)):
         if word.text in _CONCEALED:
             continue
-        small = word.text in STOP
+        small = word.text in STOP or _denies(words, at)
         weights[slot] = _SMALL_WORD if small else 1.0
         if not small:
             content.add(slot)
@@ -134,6 +134,14 @@ def reading(text: str, sought: Sought) -> Steps[Read]:
     )
 
 
+def _denies(words: Sequence[Word], at: int) -> bool:
+    """The word is a part of a negation: `no longer`, `failed to`, a sign that says so."""
+    text = words[at].text
+    if text == "longer":
+        return at > 0 and words[at - 1].text == "no"
+    return (text in FAILS and at + 1 < len(words) and words[at + 1].text == "to") or not DENYING.isdisjoint(text)
+
+
 def _begins(text: str, word: Word) -> bool:
     """The word begins a sentence within the claim."""
     return text[: word.start].rstrip(" \"'(")[-1:] in {".", "!", "?", ":"}
@@ -141,7 +149,7 @@ def _begins(text: str, word: Word) -> bool:
 
 def _may_name(text: str, word: Word) -> bool:
     """A sentence's first word that looks like a name; common nouns are told by how they end."""
-    plain = word.text.endswith(_COMMON) or word.text in STARTERS
+    plain = word.text.endswith(_COMMON) or word.text in STARTERS or word.text in _CHAT
     return text[word.start].isupper() and len(word.text) > 2 and not plain
 
 
@@ -208,7 +216,7 @@ def _numbers_apart(claim: Read, index: Index, windows: Sequence[Window]) -> Step
         return 0.0
     seen: list[Fact] = []
     for one in windows:
-        seen += facts_in(index.said(one.text, one.start, one.end))
+        seen += yield from finding(index.said(one.text, one.start, one.end))
         yield
     apart = 0
     for fact in claim.facts:

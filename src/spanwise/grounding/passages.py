@@ -16,9 +16,14 @@ _REACH = 400
 _STEP, _RATED = 8, 200
 """So many passages are cut, and rated, in one step."""
 # A line's end (JSON writes it as two signs), the end of a row of data, the end of a sentence.
-_BOUNDARY = re.compile(r"\n|\\n|[}\])]\s*,\s*(?=[{\[(\"'])|[.!?](?=\s)|[\u3002\uff01\uff1f]|\s\|\s(?=\|)")
+# What may begin one stands first, so that the search goes from one such sign to the next.
+_BOUNDARY = re.compile(
+    r"[\s\\}\]).!?\u3002\uff01\uff1f](?:(?<=\n)|(?<=\\)n|(?<=[}\])])\s*,\s*(?=[{\[(\"'])|(?<=[.!?])(?=\s)"
+    r"|(?<=[\u3002\uff01\uff1f])|(?<=\s)\|\s(?=\|))"
+)
 _ABBREVIATED = re.compile(
-    r"\b(?:(?-i:[A-Z])|mr|mrs|ms|dr|prof|st|no|vs|approx|ca|e\.g|i\.e|inc|ltd|co|jr|sr|u\.s|u\.k)$", re.IGNORECASE
+    r"\b(?:(?-i:[A-Z])|mr|mrs|ms|dr|prof|st|no|vs|approx|ca|e\.g|i\.e|inc|ltd|co|jr|sr|u\.s|u\.k|mio|mrd)$",
+    re.IGNORECASE,
 )
 _KEY = re.compile(r"([A-Za-z_][\w -]{0,40})[\"']?\s{0,3}[:=]\s{0,3}[\"']?[$\u20ac\u00a3]?$")
 _FALSE = re.compile(r"[:=]\s{0,3}(?:false|False|null|None)\b")
@@ -52,13 +57,14 @@ class Passages:
         return list(out.values())
 
     def _in(self, number: int) -> Steps[list[Passage]]:
-        held = self._blocks.get(number)
-        if held is not None:
-            return held
+        known = self._blocks.get(number)
+        if known is not None:
+            return known
         index = self._index
         block = index.blocks[number]
         whole = index.raws[block.text]
         start, said = even(whole, block.start - _REACH), index.around(number, _REACH)
+        lowered = low(bytes(whole[start : even(whole, block.end + _REACH)]))
         found: list[Passage] = []
         at = start
         for count, piece in enumerate(_pieces(said)):
@@ -67,7 +73,8 @@ class Passages:
             size = len(piece) if piece.isascii() else len(raw_of(piece))
             # What the reach cuts is whole in the next block.
             if at + size > block.start and at < block.end and piece.strip():
-                found.append(Passage(block.text, at, at + size, piece, index.sought.found(low(raw_of(piece)))))
+                held = index.sought.found(lowered[at - start : at - start + size])
+                found.append(Passage(block.text, at, at + size, piece, held))
             at += size
         self._blocks[number] = found
         yield

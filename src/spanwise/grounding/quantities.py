@@ -19,6 +19,8 @@ Bound: TypeAlias = Literal["", "about", "over", "under"]
 Relation: TypeAlias = Literal["same", "unit", "differs", "apart"]
 
 _STEP = 40
+_JOINED = frozenset({"time", "month", "mass", "length"})
+_SHORTENED = frozenset({"mio", "mrd", "mn", "bn"})
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.])(?<![A-Za-z][-_/.])[-\u2212+]?"
     r"(?:(?<!\d )[1-9]\d{0,2}(?: \d{3}){2,}(?![\d.,]| \d)|\d+(?:[.,'\u2019\u202f\xa0]\d+)*)(?:[eE][-+]?\d{1,3}(?!\w))?"
@@ -34,11 +36,16 @@ _KEY = re.compile(r"[_ (]([A-Za-z]{1,12})\)?[\"']?\s{0,3}[:=]\s{0,3}[\"']?$")
 _BOUND = re.compile(
     r"(?:^|[\s(])(?:(about|around|roughly|approximately|approx\.?|circa|ca\.?|c\.|nearly|almost|some|~|\u2248|estimated"
     r"|close to)"
-    r"|(over|more than|at least|above|exceeding|exceeds|greater than|upwards of|>|>=|≥|minimum of|higher than)"
-    r"|(under|less than|at most|below|fewer than|up to|<|<=|≤|maximum of|lower than|no more than))"
+    r"|(over|at least|above|exceeding|exceeds|upwards of|>|>=|≥|minimum of|between"
+    r"|(?:more|greater|higher|longer|larger|bigger|taller|heavier|deeper|wider|older|later) than)"
+    r"|(under|at most|below|up to|<|<=|≤|maximum of|no more than"
+    r"|(?:less|fewer|lower|shorter|smaller|lighter|cheaper|younger|earlier) than"
+    r"|between \S{1,12}(?: \S{1,8})? and))"
     r"(?: an?| the| [A-Z]{3})? ?[$€£¥₹]?$",
     re.IGNORECASE,
 )
+_LOOSE = " \xa0\t\r\n\"'"
+_CURRENCY, _BOUNDING, _KEYING = frozenset("$€£¥₹dDrRpPyYfF"), frozenset(".~\u2248<>=≤≥$€£¥₹"), frozenset(":=")
 _GROUPED = re.compile(r"[-+\u2212]?\d{1,3}(?:[,' \u2019\u202f\xa0]\d{3})+(?:\.\d+)?")
 _DOTTED = re.compile(r"[-+\u2212]?\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
 _MARKS = str.maketrans("", "", ",' \u2019\u202f\xa0")
@@ -127,12 +134,30 @@ def _spelt(text: str) -> Iterator[Quantity]:
 
 
 def _numbers(text: str) -> Iterator[Quantity]:
+    held: Quantity | None = None
     for met in _NUMBER.finditer(text):
         read = _value(met.group())
-        if read is not None:
-            made = _measured(text, met.start(), met.end(), read)
-            if made.end >= 0:
-                yield made
+        made = _measured(text, met.start(), met.end(), read) if read is not None else None
+        if made is None or made.end < 0:
+            continue
+        joined = _joined(text, held, made) if held is not None and held.unit in _JOINED else None
+        if held is not None and joined is None:
+            yield held
+        held = joined or made
+    if held is not None:
+        yield held
+
+
+def _joined(text: str, large: Quantity, small: Quantity) -> Quantity | None:
+    """`2 hours 15 minutes` is one number, and so is `1h 30m`."""
+    if text[large.end : small.start] not in {"", " ", " and "} or large.fine != 1.0 or small.value < 0:
+        return None
+    if large.factor == 3600 and text[small.end - 2 : small.end].isalnum() and text[small.end - 1] == "m":
+        small = small._replace(unit="time", factor=60.0)
+    if small.unit != large.unit or small.value * small.factor >= large.factor:
+        return None
+    value = large.value * large.factor / small.factor + small.value
+    return small._replace(start=large.start, value=value, bound=large.bound, other=None)
 
 
 def _value(said: str) -> tuple[float, float, float | None] | None:
@@ -164,13 +189,14 @@ def _value(said: str) -> tuple[float, float, float | None] | None:
 def _measured(text: str, start: int, end: int, read: tuple[float, float, float | None]) -> Quantity:
     """The number with its scale, unit and bound; its end is -1 if it is a part of a name."""
     before = text[max(0, start - 28) : start]
-    ahead = _AHEAD.search(before)
+    last = before.rstrip(_LOOSE)[-1:]  # which of them can match at all
+    ahead = _AHEAD.search(before) if last in _CURRENCY else None
     unit, factor = UNITS[(ahead[1] or ahead[2]).lower()] if ahead else ("", 1.0)
-    met = _BOUND.search(before)
+    met = _BOUND.search(before) if last.isalnum() or last in _BOUNDING else None
     bound: Bound = "" if met is None else "about" if met[1] else "over" if met[2] else "under"
     value, fine, other = read
     made = _behind(text, Quantity(start, end, value, unit, factor, fine, bound, other))
-    if not made.unit and (key := _KEY.search(before)) is not None and key[1].lower() in KEYED:
+    if not made.unit and last in _KEYING and (key := _KEY.search(before)) is not None and key[1].lower() in KEYED:
         unit, factor = UNITS[key[1].lower()]
         return made._replace(unit=unit, factor=factor)
     return made
@@ -186,7 +212,8 @@ def _behind(text: str, made: Quantity) -> Quantity:
         scale = _scale(name, gap, made)
         if not scale:
             return _in_unit(text, made, name, gap, met.end())
-        made = made._replace(value=made.value * scale, fine=made.fine * scale, end=met.end(), other=None)
+        end = met.end() + (name in _SHORTENED and text[met.end() : met.end() + 1] == ".")  # `12 Mio. Euro`
+        made = made._replace(value=made.value * scale, fine=made.fine * scale, end=end, other=None)
     return made
 
 
@@ -262,6 +289,16 @@ def agree(said: Quantity, seen: Quantity) -> bool:
             elif _within(one, two, said, fine):
                 return True
     return "percent" in {said.unit, seen.unit} and not both and _within(said.value, seen.value * 100, said, said.fine)
+
+
+def satisfies(seen: Fact, said: Fact) -> bool:
+    """Whether a number lies on the side of another that its words name: `at least 40` of 53."""
+    if not isinstance(said, Quantity) or not isinstance(seen, Quantity) or said.bound not in {"over", "under"}:
+        return False
+    if seen.bound not in {"", said.bound} or not _comparable(said, seen) or {said.unit, seen.unit} == {"month", "time"}:
+        return False
+    value = seen.value * (seen.factor / said.factor if said.unit == seen.unit else 1.0)
+    return value >= said.value if said.bound == "over" else value <= said.value
 
 
 def _within(said: float, seen: float, quantity: Quantity, fine: float) -> bool:

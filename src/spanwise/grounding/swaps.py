@@ -25,7 +25,10 @@ includes excludes|include exclude|required optional|mandatory optional|won lost|
 cheaper dearer|cheapest dearest|north south|northern southern|east west|eastern western|left right|
 true false|yes no|hot cold|warmer colder|buy sell|bought sold|import export|imports exports|start end|
 starts ends|started ended|begin end|began ended|public private|male female|maximum minimum|max min|
-refundable nonrefundable|safe unsafe|even odd|positive negative|majority minority|
+refundable nonrefundable|safe unsafe|even odd|positive negative|complete incomplete|correct incorrect|
+accurate inaccurate|connected disconnected|eligible ineligible|sufficient insufficient|visible invisible|
+secure insecure|relevant irrelevant|empty full|present absent|
+majority minority|
 january february march april may june july august september october november december|
 monday tuesday wednesday thursday friday saturday sunday|morning afternoon evening night|
 daily weekly monthly quarterly yearly annually|
@@ -47,6 +50,14 @@ OPPOSITES = _opposites()
 """Words that cannot stand for one another, by each of them."""
 
 
+def opposites_of(word: str) -> frozenset[str]:
+    """Words that say the opposite of one."""
+    found = OPPOSITES.get(word, frozenset())
+    if word.startswith("un") and len(word) > 5:
+        return found | {word[2:]}
+    return found | {"un" + word} if len(word) > 3 else found
+
+
 class Swap(NamedTuple):
     """What was exchanged: why that contradicts, the claim's slot, and where the other word stands in the passage."""
 
@@ -64,7 +75,9 @@ def swapped(claim: Read, passage: Passage, passages: Passages, share: float) -> 
     lacking = [
         (at, word)
         for at, (word, slot) in enumerate(zip(claim.words, claim.slots, strict=True))
-        if slot in claim.weights and slot not in passage.found
+        if slot in claim.weights
+        and slot not in passage.found
+        and not any(fact.start <= word.start < fact.end for fact in claim.facts)  # those were found, in any unit
     ]
     yield
     close = share >= _NEARLY or len(claim.content - passage.found) == 1
@@ -94,7 +107,7 @@ def _doubly(claim: Read, passage: Passage, passages: Passages) -> bool:
     """One of the two uses an opposite word together with its negation."""
     mine = {word.text for word in claim.words}
     theirs = {word.text for word in passages.words(passage)}
-    return any(not OPPOSITES.get(word, frozenset()).isdisjoint(theirs - mine) for word in mine - theirs)
+    return any(not opposites_of(word).isdisjoint(theirs - mine) for word in mine - theirs)
 
 
 def _opposed(claim: Read, words: list[Word], lacking: list[tuple[int, Word]]) -> Swap | None:
@@ -104,7 +117,7 @@ def _opposed(claim: Read, words: list[Word], lacking: list[tuple[int, Word]]) ->
     theirs = {word.text for word in words} - mine
     for _, word in lacking:
         for form in (word.text, *forms_of(word.text)):
-            others = OPPOSITES.get(form, frozenset()) & theirs
+            others = opposites_of(form) & theirs
             for there in words if others else ():
                 if there.text in others:
                     slot = claim.slots[claim.words.index(word)]

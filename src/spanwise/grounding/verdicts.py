@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
-from spanwise.grounding.derive import calculates, derived
+from spanwise.grounding.codes import Codes
+from spanwise.grounding.comparisons import compared
+from spanwise.grounding.dates import Date, weekday_of
+from spanwise.grounding.derive import calculates, derived, elapsed
 from spanwise.grounding.features import Match, Read, matching
-from spanwise.grounding.index import Index, even, weight_of
-from spanwise.grounding.labels import mislabelled
+from spanwise.grounding.index import Index, even
+from spanwise.grounding.labels import misassigned, mislabelled
 from spanwise.grounding.linear import Weights, score_of
 from spanwise.grounding.passages import Passage, Passages, ranking
-from spanwise.grounding.quantities import Fact, Quantity, relation
+from spanwise.grounding.quantities import Fact, Quantity, relation, satisfies
+from spanwise.grounding.roles import misplaced, turned
+from spanwise.grounding.rows import Counts, beside
 from spanwise.grounding.steps import Steps, finish
 from spanwise.grounding.swaps import Swap, swapped
-from spanwise.grounding.words import STOP, Word, text_of, words_of
+from spanwise.grounding.words import Word, text_of
 
 Verdict: TypeAlias = Literal["supported", "unsupported", "contradicted", "not_checkable"]
 
@@ -38,8 +43,6 @@ _SURE = 0.7
 """From this score on a claim may hold a name that stands nowhere, if another one does."""
 _HOLDING = 4
 """In so many further blocks a number is looked at that stands in them."""
-_QUOTED = 400
-"""So many bytes of the blocks around one are read for a quote that begins or ends there."""
 _OTHERS = 40
 """So many other numbers of one passage are compared with the claim's."""
 _RANKED = 60
@@ -47,13 +50,8 @@ _RANKED = 60
 _STEP, _GONE, _FEW, _SHARED = 4, 12, 25, 60  # so many are compared or gone through in one step
 _SMALL = 16_000
 """Evidence of up to so many bytes is gone through for a number from end to end."""
-_CODE = re.compile(
-    r"https?://[^\s<>\"'`|)\]]+|`([^`\n]{2,80})`|[\"\u201c]([^\"\u201c\u201d\n]{6,300})[\"\u201d]"
-    r"|\b(?=[\w./:@#-]{0,60}\d)(?=[\w./:@#-]{0,60}[A-Za-z])[A-Za-z0-9][\w./:@#-]{2,60}[A-Za-z0-9]|\b\w+(?:_\w+)+(?:\(\))?"
-    r"|(?<![\w.])\d+(?:\.\d+){2,}(?![\w.]*\d)"
-)
-
-_ROW = re.compile(r"[}\]]\s{0,8},\s{0,8}[{\[]")
+# Where there is a limit, `up to 12` is another one than 8.
+_LIMIT = re.compile(r"\b(?:max|min|limit|cap|maximum|minimum|limits|limited|up to|at most|at least)\b", re.IGNORECASE)
 
 
 class Finding(NamedTuple):
@@ -94,12 +92,13 @@ class Judge:
     near: Sequence[Quantity] = ()
     """Numbers of the claims before, and of the question: what a claim may calculate with."""
     passages: Passages = field(init=False)
-    _flats: dict[int, str] = field(default_factory=dict[int, str])
-    _rows: set[int] = field(default_factory=set[int])
-    _rowed: int = 0
+    _codes: Codes = field(init=False)
+    _counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
         self.passages = Passages(self.index)
+        self._codes = Codes(self.index)
+        self._counts = Counts(self.index)
 
     def judge(self, claim: Read) -> Told:
         """The verdict on a claim."""
@@ -109,12 +108,11 @@ class Judge:
         """The same in steps."""
         found = yield from matching(claim, self.index)
         score = score_of(found.values, self.weights)
-        worth = weight_of(dict.fromkeys(claim.context, 1.0))
-        many = len(claim.context) or 1
+        context, many = claim.context, len(claim.context) or 1
         passages = yield from self.passages.of(self._chosen(claim, found))
-        ranked = yield from ranking(passages, worth)
+        ranked = yield from ranking(passages, lambda met: len(context & met))
         best = ranked[0] if ranked else None
-        told = yield from self._told(claim, found, score, ranked, lambda one: worth(one.found) / many)
+        told = yield from self._told(claim, found, score, ranked, lambda one: len(context & one.found) / many)
         self.near = [*self.near, *(fact for fact in claim.facts if isinstance(fact, Quantity))][-8:]
         score = _within(told.verdict, score, self.weights.threshold)
         passage = told.passage or best
@@ -150,10 +148,12 @@ class Judge:
     def _told(
         self, claim: Read, found: Match, score: float, ranked: list[Passage], share: Callable[[Passage], float]
     ) -> Steps[Finding]:
-        finding = yield from self._codes(claim, ranked)
-        if finding is not None:
-            return finding
-        other = yield from mislabelled(claim, ranked[:_RANKED])
+        absent = yield from self._codes.absent(claim)
+        if absent:
+            return Finding("unsupported", f"{absent} stands nowhere in the evidence", ranked[0] if ranked else None)
+        other = (yield from mislabelled(claim, ranked[:_RANKED])) or (
+            yield from misassigned(claim, ranked[:_RANKED], self.passages)
+        )
         if other is not None:
             passage, label = other
             return Finding("contradicted", f"the claim says {label.said}, the evidence {label.seen}", passage, label.at)
@@ -164,13 +164,29 @@ class Judge:
         swap = (yield from swapped(claim, best, self.passages, share(best))) if best is not None else None
         if swap is not None and (yield from self._unique(claim, ranked, share, swap)):
             return Finding("contradicted", swap.reason, best, swap.at)
-        alone = _alone(claim, found)
+        other = (
+            (yield from compared(claim, ranked[:_RANKED], self.passages))
+            or (yield from turned(claim, ranked, self.passages))
+            or (yield from misplaced(claim, ranked[:_RANKED]))
+        )
+        if other is not None:
+            return Finding("contradicted", *other)
+        alone = _alone(claim, found, self._weekdays(claim, held))
         if alone and (score < _SURE or best is None or not (claim.names | claim.first) & best.found):
             return Finding("unsupported", f"{alone} stands nowhere in the evidence", best)
         enough = held is not None and not alone and (claim.bare or share(held) >= _FOUND)
         if score >= self.weights.threshold or enough:
             return Finding("supported", "", held)
         return Finding("unsupported", "", best)
+
+    def _weekdays(self, claim: Read, held: Passage | None) -> set[str]:
+        """The weekdays of the claim's dates, as the passage that holds them has them."""
+        seen = self.passages.facts(held) if held is not None else ()
+        return {
+            weekday_of(one)
+            for one in seen
+            if isinstance(one, Date) and any(relation(fact, one) == "same" for fact in claim.facts)
+        }
 
     def _unique(self, claim: Read, ranked: list[Passage], share: Callable[[Passage], float], swap: Swap) -> Steps[bool]:
         """No other passage says what the claim says without that difference."""
@@ -196,15 +212,21 @@ class Judge:
                     and other.alike
                     and (yield from self._is_others(claim, fact, (same, other.passage), share(other.passage)))
                 ):
-                    return self._against(claim, fact, other), None
+                    return self._against(claim, fact, (other.passage, other.fact)), None
+                row = yield from beside(claim, fact, same, ranked, self.passages)
+                if row is not None:
+                    return self._against(claim, fact, row), None
                 if held is None or share(same) > share(held):
                     held = same
                 continue
             if (yield from self._derived(fact, claim, ranked)):
                 held = held or (ranked[0] if ranked else None)
                 continue
+            if against and satisfies(against.fact, fact) and not _LIMIT.search(against.passage.said):
+                held = held or against.passage
+                continue
             if against and (calculates(against.passage.said) or not calculates(claim.text)):
-                return self._against(claim, fact, against), None
+                return self._against(claim, fact, (against.passage, against.fact)), None
             said = claim.text[fact.start : fact.end].strip()
             closest = other.passage if other else ranked[0] if ranked else None
             return Finding("unsupported", f"{said} stands nowhere in the evidence", closest), None
@@ -242,10 +264,11 @@ class Judge:
         """The number of a passage that stands most in the place of the claim's."""
         shared = 0.5 * (yield from self._shared(fact, claim, passage))
         best: Other | None = None
+        about = self._about(fact, claim, _BESIDE), self._about(fact, claim, _CLOSE)
         for count, seen in enumerate(apart):
             if count % _STEP == _STEP - 1:
                 yield
-            near = self._beside(fact, seen, claim, passage)
+            near = self._beside(fact, seen, about, passage)
             if near and (best is None or shared + near > best.near):
                 measured = isinstance(seen, Quantity) and bool(seen.unit)
                 best = Other(passage, seen, shared + near, near >= 0.5 or measured)
@@ -264,10 +287,10 @@ class Judge:
                     yield
         return many
 
-    def _beside(self, fact: Fact, seen: Fact, claim: Read, passage: Passage) -> float:
+    def _beside(self, fact: Fact, seen: Fact, about: tuple[set[int], set[int]], passage: Passage) -> float:
         """How alike two numbers are in what they count and in size; 0 for numbers of different things."""
-        alike = self._around(fact, seen, claim, passage, _BESIDE)
-        close = self._around(fact, seen, claim, passage, _CLOSE) / 2
+        alike = self._around(seen, about[0], passage, _BESIDE)
+        close = self._around(seen, about[1], passage, _CLOSE) / 2
         if not isinstance(fact, Quantity) or not isinstance(seen, Quantity):
             return 0.5 + alike + close
         if not alike and not (fact.unit and fact.unit == seen.unit):
@@ -282,13 +305,18 @@ class Judge:
         """Another number of the claim is the one that was seen."""
         return any(relation(one, seen) == "same" for one in claim.facts if one is not fact)
 
-    def _around(self, fact: Fact, seen: Fact, claim: Read, passage: Passage, reach: int) -> float:
-        """The share of the claim's words around its number that stand around the other number, too."""
-        here = {
+    def _about(self, fact: Fact, claim: Read, reach: int) -> set[int]:
+        """The claim's words around its number."""
+        return {
             slot
             for word, slot in zip(claim.words, claim.slots, strict=True)
             if slot in claim.context and fact.start - reach <= word.end and word.start <= fact.end + reach
         }
+
+    def _around(self, seen: Fact, here: set[int], passage: Passage, reach: int) -> float:
+        """The share of some words that stand around a number, too."""
+        if not here:
+            return 0.0
         words = self.passages.words(passage)
         first = bisect_left(words, seen.start - reach, key=_end_of)
         there: set[int] = set()
@@ -296,7 +324,7 @@ class Judge:
             if word.start > seen.end + reach:
                 break
             there.update(self.index.sought.of(word.text))
-        return len(here & there) / len(here) if here else 0.0
+        return len(here & there) / len(here)
 
     def _is_others(self, claim: Read, fact: Fact, places: tuple[Passage, Passage], share: float) -> Steps[bool]:
         """The number stands beside another name than the claim's, which stands beside another number."""
@@ -311,11 +339,12 @@ class Judge:
         of = self.index.sought.of
         return any(passage.said[word.start].isupper() and not of(word.text) for word in self.passages.words(passage))
 
-    def _against(self, claim: Read, fact: Fact, other: Other) -> Finding:
+    def _against(self, claim: Read, fact: Fact, other: tuple[Passage, Fact]) -> Finding:
+        passage, seen = other
         said = claim.text[fact.start : fact.end].strip()
-        there = other.passage.said[other.fact.start : other.fact.end].strip()
+        there = passage.said[seen.start : seen.end].strip()
         reason = f"the claim says {said}, the evidence {there}"
-        return Finding("contradicted", reason, other.passage, other.fact.start)
+        return Finding("contradicted", reason, passage, seen.start)
 
     def _derived(self, fact: Fact, claim: Read, ranked: list[Passage]) -> Steps[str]:
         if not isinstance(fact, Quantity):
@@ -324,52 +353,15 @@ class Judge:
         top = ranked[:12]
         seen: list[Quantity] = []
         for passage in top:
-            seen += [one for one in (yield from self.passages.read(passage)) if isinstance(one, Quantity)]
+            facts = yield from self.passages.read(passage)
+            yield
+            if how := elapsed(fact, claim.text, facts):
+                return how
+            seen += [one for one in facts if isinstance(one, Quantity)]
         in_order = sorted(top, key=lambda one: (one.text, one.start))
         yield
         how = yield from derived(fact, claim.text, [*self.near, *near], seen, self.passages.columns(in_order))
-        return how or self._counted(fact)
-
-    def _counted(self, fact: Quantity) -> str:
-        """A small whole number that counts the rows of some evidence."""
-        if fact.unit or fact.value != int(fact.value) or not 2 <= fact.value <= 1000:
-            return ""
-        for text in self.index.texts[self._rowed :]:
-            if text[:2] in {"[{", "[["}:
-                self._rows.add(len(_ROW.findall(text)) + 1)
-        self._rowed = len(self.index.texts)
-        return "the number of rows" if fact.value in self._rows else ""
-
-    def _codes(self, claim: Read, ranked: list[Passage]) -> Steps[Finding | None]:
-        """The verdict where an address, a quote or an identifier of the claim stands nowhere."""
-        for met in _CODE.finditer(claim.text):
-            said = (met[1] or met[2] or met.group()).strip(" .,;:!?")
-            if not met[2] and any(one.start < met.end() and met.start() < one.end for one in claim.facts):
-                continue
-            if (met[2] and len(said.split()) < 4) or (yield from self._anywhere(said)):
-                continue
-            best = ranked[0] if ranked else None
-            return Finding("unsupported", f"{said} stands nowhere in the evidence", best)
-        return None
-
-    def _anywhere(self, said: str) -> Steps[bool]:
-        """Whether some words stand somewhere as they are, space and letter case aside."""
-        wanted = " ".join(said.lower().split())
-        telling = [word.text for word in words_of(said) if word.text not in STOP]
-        slots = frozenset(slot for word in telling for slot in self.index.sought.of(word)[:1])
-        for count, number in enumerate(self.index.holding(slots, across=True)):
-            if wanted in self._flat(number):
-                return True
-            if count % 2:
-                yield
-        return False
-
-    def _flat(self, number: int) -> str:
-        """A block, and what of its neighbours a quote may reach into, in lower case and with single spaces."""
-        held = self._flats.get(number)
-        if held is None:
-            held = self._flats[number] = " ".join(self.index.around(number, _QUOTED).lower().split())
-        return held
+        return how or self._counts.of(fact, claim, top)
 
 
 def _within(verdict: Verdict, score: float, threshold: float) -> float:
@@ -392,9 +384,9 @@ def _digits(fact: Fact, claim: Read) -> frozenset[int]:
     )
 
 
-def _alone(claim: Read, found: Match) -> str:
-    """A name of the claim that stands nowhere."""
+def _alone(claim: Read, found: Match, days: Collection[str]) -> str:
+    """A name of the claim that stands nowhere, the weekdays of its dates aside."""
     for word, slot in zip(claim.words, claim.slots, strict=True):
-        if slot in claim.names | claim.first and slot not in found.found:
+        if slot in claim.names | claim.first and slot not in found.found and word.text not in days:
             return claim.text[word.start : word.end]
     return ""

@@ -43,6 +43,7 @@ UNSPACED = (
 )
 """Scripts that put no space between words, or glue particles to them: there each pair of signs is looked for."""
 _TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_PLAIN = re.compile(r"[a-z0-9]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 STOP = frozenset(
@@ -64,7 +65,8 @@ STARTERS = frozenset(
     """according additionally afterwards again all although among another as based because besides beyond both
     but certain
     consequently currently despite different due each earlier either eventually every everyone everything few finally
-    first following for furthermore given hence her his however in indeed instead its key last lastly later likewise
+    first following for furthermore given half hence her his however in indeed instead its key last lastly later
+    likewise
     many meanwhile more moreover most multiple my nearly neither nevertheless next no none nonetheless nothing notably
     now numerous of on once one only other others otherwise our overall previously rather recent recently second several
     similarly since some someone something soon still subsequently such summary that the their then there
@@ -78,6 +80,14 @@ _NEGATIONS = frozenset(
     pas jamais aucun aucune nunca jam\u00e1s ning\u00fan ninguna ninguno n\u00e3o""".split()
 )
 _CONTRACTED = frozenset("isn wasn aren weren don doesn didn can couldn wouldn shouldn won hasn haven hadn".split())
+FAILS = frozenset("fail fails failed failing".split())
+_ITALIAN = frozenset("il lo gli della dello \u00e8 sono che di".split())
+DENYING = frozenset("不没沒未无無않없")
+"""Signs of Chinese, Japanese and Korean that say that something is not so."""
+_NOT_DENYING = frozenset(
+    """不同 不仅 不僅 不但 不过 不過 不断 不斷 不少 不久 不锈 没收 未来 未來 无线 無線 无论 無論 無料""".split()
+)
+_FEW = frozenset("少な 危な".split())
 _ONLY = frozenset("only just doubt merely surprise".split())
 
 
@@ -118,6 +128,8 @@ def words_of(text: str) -> list[Word]:
     >>> [word.text for word in words_of("Don't: user_id 北京市")]
     ['don', 't', 'user', 'id', '北京', '京市']
     """
+    if text.isascii():
+        return [Word(met[0], met.start(), met.end()) for met in _PLAIN.finditer(text.lower())]
     out: list[Word] = []
     for met in _TOKEN.finditer(text):
         token, start = met.group(), met.start()
@@ -133,9 +145,26 @@ def negations(words: Sequence[Word]) -> list[int]:
     out: list[int] = []
     for at, word in enumerate(words):
         following = words[at + 1].text if at + 1 < len(words) else ""
-        if (word.text in _NEGATIONS and following not in _ONLY) or (word.text in _CONTRACTED and following == "t"):
+        if (
+            (word.text in _NEGATIONS and following not in _ONLY)
+            or (word.text in _CONTRACTED and following == "t")
+            or (word.text in FAILS and following == "to")
+            or (word.text == "non" and not _ITALIAN.isdisjoint(other.text for other in words))
+            or (not word.text.isascii() and _denies(word.text, words[at - 1].text if at else "", following))
+        ):
             out.append(at)
     return out
+
+
+def _denies(pair: str, before: str, following: str) -> bool:
+    """Two signs of Chinese, Japanese or Korean say that something is not so."""
+    if pair[0] in DENYING:
+        return pair not in _NOT_DENYING
+    return (
+        (pair == "せん" and before == "ませ")
+        or (pair == "ない" and before not in _FEW)
+        or (pair == "なか" and following == "かっ")
+    )
 
 
 def _folded(token: str) -> str:
@@ -201,6 +230,10 @@ def forms_of(word: str) -> tuple[str, ...]:
         found.add(word[:3])
     if stem[-1] in "yi":
         found |= {stem[:-1] + ending for ending in ("y", "ies", "ied", "ier", "ily")}
+    if word[-1] == "a":
+        found.add(word + "n")
+    elif word.endswith("an"):
+        found.add(word[:-1])  # Libya, Libyan
     if _DOUBLES.search(stem):
         found |= {stem + stem[-1] + ending for ending in ("ed", "ing", "er")}
     if not word.isascii():
