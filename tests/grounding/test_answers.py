@@ -35,6 +35,33 @@ def test_verdicts() -> None:
     assert "The mill was built in 1731." == POOL.pieces[1].text[first.first : first.last] == first.quote
 
 
+SPACES = Pool(
+    [
+        Piece("420", "tool", "a", 1, "free spaces, warehouse: north = ", frozenset({"north"})),
+        Piece("365", "tool", "b", 2, "free spaces, warehouse: south = ", frozenset({"south"})),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("The north warehouse has 420 free pallet spaces.", ("supported", "420", "a")),
+        ("The north warehouse: it has 420 free spaces, 55 more than the south with 365.", ("supported", "420", "a")),
+        ("The south warehouse has 365 free spaces.", ("supported", "365", "b")),
+        ("The south warehouse has 420 free spaces.", ("unsupported", "", "")),
+        ("The north warehouse has 421 free spaces.", ("contradicted", "420", "a")),
+        ("The north warehouse has free spaces.", ("unsupported", "", "")),
+    ],
+)
+def test_bare_numbers(answer: str, expected: tuple[str, str, str]) -> None:
+    """A bare number is evidence about what the call asked; its words alone, which the model chose, are none."""
+    (one,) = judge(answer, SPACES).claims
+    assert expected == (one.verdict, one.quote, one.span_id)
+    if one.quote:
+        assert one.quote == SPACES.pieces[one.piece].text[one.first : one.last]
+
+
 def test_nothing_to_check() -> None:
     """An answer without claims has no value, and evidence is not read for it."""
     said = judge("Hello! How are you?", POOL)

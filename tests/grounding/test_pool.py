@@ -131,3 +131,28 @@ def test_no_run_span() -> None:
     """A trace without an agent is a run, too."""
     run = run_of(span(1, name="GET /"), tool(2, parent=1, name="look", result="1889"))
     assert [("1889", span_id(2))] == [(piece.text, piece.span_id) for piece in pool_of(run).pieces]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "given", "heading"),
+    [
+        (420, {"warehouse": "north", "limit": 5, "day": "2026-11-19"}, "free spaces, warehouse: north = "),
+        ("18.5 degrees", {"city": "Oslo"}, "free spaces, city: Oslo = "),
+        ("$1,250", "Oslo", "free spaces, Oslo = "),
+        ("420", None, "free spaces = "),
+        ("There are 420.", {"warehouse": "north"}, ""),
+        ('{"spaces": 420}', {"warehouse": "north"}, ""),
+        ("2026-11-19", {"warehouse": "north"}, ""),
+    ],
+)
+def test_bare_numbers_bear_the_words_of_their_call(recorded: object, given: object, heading: str) -> None:
+    """A number alone is about what its call asked in words; numbers among the arguments are no evidence."""
+    run = run_of(agent(1), tool(2, parent=1, name="free_spaces", arguments=given, result=recorded))
+    (piece,) = [piece for piece in pool_of(run).pieces if piece.kind == "tool"]
+    assert heading == piece.heading
+
+
+def test_failures_bear_no_heading() -> None:
+    """A failure that is a bare number, such as a status, says nothing about what was asked."""
+    run = run_of(agent(1), tool(2, parent=1, name="free_spaces", arguments={"at": "north"}, result="404", failed=True))
+    assert [""] == [piece.heading for piece in pool_of(run).pieces if piece.kind == "tool"]

@@ -195,7 +195,8 @@ class _Court:
     def prepare(self) -> Steps[None]:
         """Read what of the evidence was not read yet, in steps."""
         for number in self.numbers[len(self._index.texts) :]:
-            yield from self._index.add(self._pool.pieces[number].text)
+            piece = self._pool.pieces[number]
+            yield from self._index.add(piece.heading + piece.text)
 
     def forget(self) -> Steps[None]:
         """Let go of what was read, in steps."""
@@ -211,13 +212,18 @@ class _Court:
             return judged
         first, last = trimmed(passage, around=told.at)
         begun = self._index.place(passage.text, passage.start)
-        return _placed(judged, (begun + first, begun + last), self.numbers[passage.text], self._pool)
+        number = self.numbers[passage.text]
+        if told.verdict == "supported" and not self._pool.pieces[number].is_about(claim.text):
+            return replace(judged, verdict="unsupported", score=0.0)
+        return _placed(judged, (begun + first, begun + last), number, self._pool)
 
 
 def _placed(one: Judged, place: tuple[int, int], number: int, pool: Pool) -> Judged:
     """A judged claim with the evidence behind it."""
-    first, last = place
     piece = pool.pieces[number]
+    first, last = (max(at - len(piece.heading), 0) for at in place)
+    if piece.heading and first >= last:
+        first, last = 0, len(piece.text)
     return replace(
         one,
         quote=piece.text[first:last],

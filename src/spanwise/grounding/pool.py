@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import count
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 import msgspec
 
@@ -22,6 +23,10 @@ SOURCES: frozenset[Kind] = frozenset({"tool", "document"})
 
 
 _LONG, _TELLING = 100_000, 200
+_BARE = re.compile(r"\s{0,4}[$\u20ac\u00a3]?[+-]?\d[\d.,]{0,20}\s?[%\w\u00b0]{0,8}\s{0,4}")
+_HUMP = re.compile(r"[_.-]|(?<=[a-z])(?=[A-Z])")
+_WORD = re.compile(r"\w+")
+_WORDY = re.compile(r"[^\d\n]{1,80}")
 
 
 class Piece(NamedTuple):
@@ -31,6 +36,17 @@ class Piece(NamedTuple):
     kind: Kind
     span_id: str = ""
     at_ns: int = 0
+    heading: str = ""
+    """What the text is about, where it alone does not say: for a bare number the words of the call that returned it."""
+    named: frozenset[str] = frozenset()
+    """What the call named in its arguments, in lower case: the number is about one of these, if there are any."""
+
+    def is_about(self, claim: str) -> bool:
+        """Whether what a claim says may rest on this: on a bare number only a number, and one of the same thing."""
+        if not self.heading:
+            return True
+        words = frozenset(_WORD.findall(claim.lower()))
+        return any(word[0].isdigit() for word in words) and not (self.named and self.named.isdisjoint(words))
 
 
 class Pool:
@@ -40,7 +56,7 @@ class Pool:
         first: dict[object, Piece] = {}
         for piece in sorted(pieces, key=lambda one: one.at_ns):
             if piece.text and not piece.text.isspace():
-                first.setdefault(_key_of(piece.text, first), piece)
+                first.setdefault(_key_of(piece.heading + piece.text, first), piece)
         self.pieces = tuple(first.values())
         self.given = sum(len(piece.text) for piece in pieces)
 
@@ -66,7 +82,7 @@ def _key_of(text: str, known: Mapping[object, Piece]) -> object:
     for number in count():
         key = (len(text), text[:_TELLING], text[-_TELLING:], number)
         held = known.get(key)
-        if held is None or held.text == text:
+        if held is None or held.heading + held.text == text:
             return key
     raise AssertionError
 
@@ -93,7 +109,7 @@ def _pieces(run: Run) -> Iterator[Piece]:
     for call in run.work:
         text = result_text(call)
         if text and call.span not in relayed:
-            yield Piece(text, "tool", call.span_id, call.end_ns)
+            yield Piece(text, "tool", call.span_id, call.end_ns, *_heading(call, text))
     for one in run.retrievals:
         documents = one.documents or ()
         for document in documents:
@@ -120,6 +136,21 @@ def _relayed(run: Run) -> set[int]:
             if above.index == run.root:
                 break
     return out
+
+
+def _heading(call: ToolCall, text: str) -> tuple[str, frozenset[str]]:
+    """Of a call that returned a bare number its name and what it was asked in words: alone it says nothing of what.
+
+    Numbers among the arguments are the model's own, and no evidence.
+    """
+    if call.failed or _BARE.fullmatch(text) is None:
+        return "", frozenset()
+    given = call.arguments
+    fields = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else {"": given}
+    said = [(key, value) for key, value in fields.items() if isinstance(value, str) and _WORDY.fullmatch(value)]
+    asked = [f"{key}: {value}" if key else value for key, value in said]
+    named = frozenset(word for _, value in said for word in _WORD.findall(value.lower()))
+    return f"{', '.join([_HUMP.sub(' ', call.name), *asked])} = ", named
 
 
 def result_text(call: ToolCall) -> str:
