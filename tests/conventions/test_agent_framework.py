@@ -98,4 +98,16 @@ WORDS = ("role", "parts", "type", "content", "tool_call", "tool_call_response", 
 )
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
-    assert read_all(agent_framework.CONVENTION, span) == 2
+    assert read_all(agent_framework.CONVENTION, span) == 3
+
+
+def test_a_tool_that_takes_nothing() -> None:
+    """Called with nothing it is recorded as called with `None`; what could not be printed is no result."""
+    said = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "ping",
+        "gen_ai.tool.call.arguments": "None",
+        "gen_ai.tool.call.result": "[<agent_framework._types.Content object at 0x7efd8ca2bd10>]",
+    }
+    span = made("execute_tool ping", scope=SCOPE, attributes=said)
+    assert ToolFields("ping", {}) == conventions.tool(span, Memo(), dialect_of(span))

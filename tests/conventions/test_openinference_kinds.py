@@ -132,3 +132,14 @@ def test_kinds_set_right() -> None:
         *("tool", "workflow"),
         *(None, "tool", "other"),
     ] == kinds
+
+
+def test_langchain_agents_without_the_word() -> None:
+    """An agent without the word in its name is known by LangChain's metadata, its nodes are not."""
+    metadata = {"metadata": '{"lc_agent_name": "köln", "langgraph_node": "model"}', KIND: "CHAIN"}
+    span = made("köln", scope=LANGCHAIN, attributes=metadata)
+    assert "agent" == openinference.kind(span)
+    assert "köln" == openinference.agent_name(span)
+    assert "workflow" == openinference.kind(made("model", scope=LANGCHAIN, attributes=metadata))
+    assert "workflow" == openinference.kind(made("köln", scope="other", attributes=metadata))
+    assert "workflow" == openinference.kind(made("köln", scope=LANGCHAIN, attributes={**metadata, "metadata": 1}))

@@ -306,3 +306,25 @@ def test_google_genai_says_something_between_its_calls() -> None:
     assert found is not None
     parts = [(part.type, part.text, part.id) for message in found for part in message.parts]
     assert [("text", "adding", None), ("tool_call", "", "x"), ("tool_result", "", "x")] == parts[:3]
+
+
+def test_haystacks_input_is_read_as_it_was_printed() -> None:
+    """Haystack's flattened messages lack what was requested and returned; the recorded input holds all."""
+    result = "ToolCallResult(result='7', origin=ToolCall(tool_name='add', arguments={}, id='c1'), error=False)"
+    printed = [f"ChatMessage(_role=<ChatRole.TOOL: 'tool'>, _content=[{result}], _name=None, _meta={{}})"]
+    flat: dict[str, object] = {"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "ChatRole.TOOL"}
+    for given, types in (({"input.value": json.dumps({"messages": printed})}, ["tool_result"]), ({}, [])):
+        span = made(scope="openinference.instrumentation.haystack", attributes={**flat, **given})
+        read = openinference.messages(span, Memo()).input or ()
+        assert types == [part.type for message in read for part in message.parts]
+
+
+def test_results_of_googles_client() -> None:
+    """Google's API wants a mapping for every function's response; the tool returned what stands in it."""
+    head = "llm.input_messages.0.message."
+    flat = {f"{head}role": "tool", f"{head}tool_call_id": "c1", f"{head}content": '{"result": [1]}'}
+    span = made(
+        scope="openinference.instrumentation.google_genai", attributes={"openinference.span.kind": "LLM", **flat}
+    )
+    ((message),) = openinference.messages(span, Memo()).input or ()
+    assert [[1]] == [part.value for part in message.parts]

@@ -100,3 +100,15 @@ def test_other_places() -> None:
     assert None is read(output__value='["printed"]').documents
     assert None is read(output__value='{"a": 1}').documents
     assert None is read().documents
+
+
+def test_ids_of_returned_documents() -> None:
+    """LangChain's documents have ids that no attribute holds: they stand in what was returned, in the same order."""
+    flat = {"retrieval__documents__0__document__content": "a", "retrieval__documents__1__document__content": "b"}
+    returned = [{"id": "d1", "page_content": "a"}, {"id": "d2", "page_content": "b"}]
+    found = read(**flat, output__value=json.dumps({"documents": returned})).documents or ()
+    assert ["d1", "d2"] == [document.id for document in found]
+    found = read(**flat, output__value=json.dumps({"documents": returned[::-1]})).documents or ()
+    assert [None, None] == [document.id for document in found]
+    found = read(**flat, retrieval__documents__0__document__id="x", output__value=json.dumps(returned)).documents or ()
+    assert ["x", "d2"] == [document.id for document in found]

@@ -219,3 +219,14 @@ def test_structured_response_of_any_type() -> None:
     """A typed answer that has no JSON form is none."""
     value = {"messages": [HI], "structured_response": {"a": object()}}
     assert None is read(output__value=value).answer
+
+
+def test_printed_answer_of_llama_index() -> None:
+    """The event that ends a run is printed; an answer that was cut in it is not read, nor anybody else's."""
+    message = "ChatMessage(role=<MessageRole.ASSISTANT: 'assistant'>, additional_kwargs={}, blocks=[TextBlock("
+    ended = f"StopEvent(result=AgentOutput(response={message}block_type='text', text='It\\'s 7')]), structured..."
+    cut = f"StopEvent(result=AgentOutput(response={message}block_type='text', text='It..."
+    llama = f"{OI}llama_index"
+    for value, scope, answer in ((ended, llama, "It's 7"), (cut, llama, None), (ended, "other", None)):
+        attributes = {"openinference.span.kind": "CHAIN", "output.value": value}
+        assert answer == openinference.agent(made("ReActAgent.run", scope=scope, attributes=attributes), Memo()).answer

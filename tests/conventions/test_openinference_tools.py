@@ -131,6 +131,10 @@ SAID = {"content": '{"a": 1}', "tool_call_id": "call_1", "status": "error", "typ
         ({"type": "text", "size": 2}, Outcome({"type": "text", "size": 2})),
         ([{"text": "a"}, {"text": "b"}], Outcome("a\nb")),
         ([1, 2], Outcome([1, 2])),
+        ("null", Outcome("null")),
+        ({"name": "add", "response": {"result": None}}, Outcome("null")),
+        ("[<app.Content object at 0x7efd8ca2bd10>]", Outcome()),
+        ("[<b>", Outcome("[<b>")),
         (5, Outcome(5)),
     ],
 )

@@ -158,6 +158,8 @@ def test_tool_of_langchain_without_inputs() -> None:
     }
     expected = ToolFields("weather", {"city": "Pariss", "days": [1, 2]}, "Error: no such city", "call_7", failed=True)
     assert expected == traceloop.tool(made(scope=LANGCHAIN, attributes=attributes), Memo())
+    nothing = {**attributes, "traceloop.entity.output": json.dumps({"output": None, "kwargs": {}})}
+    assert "null" == traceloop.tool(made(scope=LANGCHAIN, attributes=nothing), Memo()).result
     bare = {**attributes, "traceloop.entity.input": json.dumps({"input_str": 7})}
     assert 7 == traceloop.tool(made(scope=LANGCHAIN, attributes=bare), Memo()).arguments
 

@@ -61,6 +61,8 @@ def test_kinds_by_class_and_content() -> None:
         "ReActAgent.workflow": task("ReActAgent.workflow"),
         "AgentWorkflow.workflow": task("AgentWorkflow.workflow"),
         "OpenAI.task": task("OpenAI.task"),
+        "run.task": task("run.task", returned={"result": {"current_agent_name": "worker"}}),
+        "call.task": task("run.task", returned={"value": 1}),
     }
     assert {
         "FunctionTool.task": "tool",
@@ -71,6 +73,8 @@ def test_kinds_by_class_and_content() -> None:
         "ReActAgent.workflow": "agent",
         "AgentWorkflow.workflow": "workflow",
         "OpenAI.task": "workflow",
+        "run.task": "agent",
+        "call.task": "workflow",
     } == {name: traceloop.kind(span) for name, span in spans.items()}
 
 

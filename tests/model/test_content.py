@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise.model import content
-from spanwise.model.content import Memo, Message, Part, ToolDefinition, is_redacted, state_of
+from spanwise.model.content import Memo, Message, Part, ToolDefinition, is_mask, is_redacted, state_of
 
 
 def test_text_of_a_message() -> None:
@@ -131,3 +131,13 @@ def test_definitions_that_are_held_are_bounded() -> None:
         Memo().tools(f"{number:<100000}", lambda: None)
     assert sum(len(text) for text in content._OFFERED if isinstance(text, str)) <= content._OFFERED.most
     assert f"{29:<100000}" in content._OFFERED
+
+
+@pytest.mark.parametrize(
+    ("text", "mask"),
+    [("***", True), ("********", True), ("[REDACTED]", True), ("**", False), ("*** x", False), ("a [REDACTED]", False)],
+)
+def test_masks(text: str, mask: bool) -> None:
+    """A mask is all of the text; asterisks around words are none."""
+    assert mask == is_mask(text)
+    assert not text.startswith("***") or mask == is_redacted(text)

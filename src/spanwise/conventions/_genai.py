@@ -13,7 +13,10 @@ import msgspec
 
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
+from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
+from spanwise.conventions._reprs import is_dump
+from spanwise.conventions._returned import without_google_envelopes
 from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -66,7 +69,7 @@ def kind(span: RawSpan) -> Kind | None:
     operation = attributes.get("gen_ai.operation.name")
     found = KINDS.get(operation) if type(operation) is str else None
     if found is not None:
-        return found
+        return "workflow" if found == "agent" and span.scope.name == LANGCHAIN and is_plumbing(span) else found
     if "gen_ai.tool.name" in attributes:
         return "tool"
     return None
@@ -98,6 +101,9 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
                 said.arguments = event.attributes.get("gen_ai.tool.call.arguments")
             if said.result is None:
                 said.result = event.attributes.get("gen_ai.tool.call.result")
+    result = said.result
+    if type(result) is str and result[:2] == "[<" and is_dump(result[1:]):  # printed objects: no value can be read
+        said.result = None
     return said
 
 
@@ -151,6 +157,8 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
         if sent is None and got is None:
             by_event = per_message_events(span, memo)
             sent, got = by_event.input, by_event.output
+    if span.scope.name in GOOGLE:
+        sent = without_google_envelopes(sent, memo)
     instructions = get("gen_ai.system_instructions")
     if instructions is None and span.events:
         told = (event.attributes.get("gen_ai.system_instructions") for event in span.events)
@@ -201,7 +209,10 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """Name of an agent span, with query and answer where its messages record them."""
     found = messages(span, memo)
-    return AgentFields(agent_name(span), first_user_text(found.input), last_answer_text(found.output))
+    asked = first_user_text(found.input)
+    if asked and asked[0] == "{" and span.scope.name == LANGCHAIN:
+        asked = input_of(asked, memo)
+    return AgentFields(agent_name(span), asked, last_answer_text(found.output))
 
 
 def agent_name(span: RawSpan) -> str | None:
@@ -331,9 +342,12 @@ def error(span: RawSpan) -> SpanError | None:
 
 CONTENT_SWITCHES: Mapping[str, str] = {
     "autogen-core": "Its own spans never carry content: install openinference-instrumentation-autogen-agentchat.",
-    "semantic_kernel.utils.telemetry.model_diagnostics.decorators": (
-        "Set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true."
-    ),
+    **{
+        f"semantic_kernel.utils.telemetry.{part}_diagnostics.decorators": (
+            "Set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true."
+        )
+        for part in ("agent", "model")
+    },
 }
 """What to do about missing content, for scopes that speak the generic dialect and have a switch of their own."""
 
@@ -341,7 +355,7 @@ CONVENTION = Convention(
     name="genai",
     title="OpenTelemetry GenAI",
     keys=("gen_ai.operation.name", "gen_ai.tool.name"),
-    kinds=KINDS,
+    kinds={operation: kind_ for operation, kind_ in KINDS.items() if kind_ != "agent"},
     kind=kind,
     tool=tool,
     llm=llm,

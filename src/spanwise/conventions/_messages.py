@@ -13,6 +13,7 @@ from typing import TypeAlias, cast
 
 import msgspec
 
+from spanwise.conventions._returned import TEXT_TYPES, of_google, plain
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import Memo, Message, Messages, Part, ToolDefinition
 from spanwise.model.raw import RawEvent, RawSpan
@@ -34,7 +35,6 @@ ROLES: Mapping[str, str] = {
     "tool-call": "assistant",
     "tool-response": "tool",
 }
-TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
 CALL_TYPES = frozenset({"tool_call", "tool_use", "tool-call", "function_call", "server_tool_call", "server_tool_use"})
 RESULT_TYPES = frozenset(
     {"tool_call_response", "tool_result", "tool-result", "function_call_output", "server_tool_call_response"}
@@ -120,6 +120,8 @@ def _content_parts(fields: Fields, role: str, memo: Memo) -> Iterable[Part]:
     listed = items(content)
     if role == "tool" and not _holds_results(listed):
         failed = fields.get("status") == "error" or fields.get("is_error") is True
+        if content is None and fields.get("content") == "":  # a tool that returned an empty text
+            content = ""
         if content is not None or answered:
             yield Part(
                 "tool_result", "", answered, first_text(fields, "name", "tool_name"), plain(content, memo), failed
@@ -169,7 +171,8 @@ def part_of(fields: Fields, memo: Memo, *, call: bool = False) -> Part:
     for key in ("toolResult", "function_response", "functionResponse", "tool_call_result"):
         inner = mapping_of(fields.get(key))
         if inner is not None:
-            return _result_part(inner, memo)
+            part = _result_part(inner, memo)
+            return part if key[0] == "t" else of_google(part, memo)
     if call or kind in CALL_TYPES or (kind == "function" and mapping_of(fields.get("function")) is not None):
         return _call_part(fields, memo)
     if kind in RESULT_TYPES:
@@ -219,36 +222,6 @@ def _result_part(fields: Fields, memo: Memo) -> Part:
         failed = failed or str(typed["type"]).startswith("error")
         value = typed["value"]
     return Part("tool_result", "", call_id, name, plain(value, memo), failed)
-
-
-def plain(value: object, memo: Memo) -> object:
-    """A tool result as the tool returned it: text blocks around it taken off, JSON text decoded.
-
-    >>> plain([{"text": "[1, 2]"}], Memo())
-    [1, 2]
-    """
-    decoded = memo.json(value)
-    listed = items(decoded)
-    if listed:
-        texts = [_block_text(item) for item in listed]
-        if all(text is not None for text in texts):
-            joined = "\n".join(text for text in texts if text is not None)
-            return memo.json(joined)
-    fields = mapping_of(decoded)
-    if fields is not None and len(fields) == 1:
-        for key in ("result", "output", "content"):
-            if isinstance(fields.get(key), str):
-                return memo.json(fields[key])
-    return decoded
-
-
-def _block_text(item: object) -> str | None:
-    fields = mapping_of(item)
-    if fields is None:
-        return None
-    if set(fields) == {"text"} or text_of(fields.get("type")) in TEXT_TYPES or fields.get("block_type") == "text":
-        return first_text(fields, "text", "content")
-    return None
 
 
 def operation_details(span: RawSpan, memo: Memo) -> Messages:

@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import cast
 
 from spanwise.conventions._fields import below
-from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of, plain
+from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of
 from spanwise.conventions._openinference_envelopes import asked_messages, held_messages, said_messages
 from spanwise.conventions._reprs import read_repr
+from spanwise.conventions._returned import plain, without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import Memo, Message, Messages, Part
 from spanwise.model.raw import STATUS_ERROR, Attributes, RawSpan
@@ -26,6 +27,7 @@ LANGCHAIN = frozenset({"openinference.instrumentation.langchain", "@arizeai/open
 DSPY = "openinference.instrumentation.dspy"
 LLAMA_INDEX = "openinference.instrumentation.llama_index"
 GOOGLE_GENAI = "openinference.instrumentation.google_genai"
+HAYSTACK = "openinference.instrumentation.haystack"
 _OWN_ANSWERS = frozenset({DSPY, GOOGLE_GENAI})
 _DIGITS = 9
 _DEPTH = 8
@@ -227,7 +229,10 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
     A framework's own `gen_ai.*.messages` are better than what a bridge made of them, which loses all but one of the
     results of parallel calls; where they stand on the span, this dialect says nothing.
     """
-    return Messages(_input(span, memo), output(span, memo))
+    sent = _input(span, memo)
+    if span.scope.name == GOOGLE_GENAI:
+        sent = without_google_envelopes(sent, memo)
+    return Messages(sent, output(span, memo))
 
 
 def _input(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
@@ -241,6 +246,8 @@ def _input(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
         prompts = _prompts(attributes, memo)
         # LlamaIndex prints its messages on the wrapper of a call and flattens them on the call itself.
         return prompts if prompts or span.scope.name == LLAMA_INDEX else asked_messages(attributes, memo)
+    if span.scope.name == HAYSTACK:  # flattened without requests and results, which the recorded input holds
+        return asked_messages(attributes, memo) or sent
     if all(message.role == "system" for message in sent):  # a plain text input is left out of the flattened ones
         asked = asked_messages(attributes, memo)
         if asked is not None and not any(message.role == "system" for message in asked):

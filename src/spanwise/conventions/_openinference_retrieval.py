@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from spanwise.conventions._messages import items
@@ -26,6 +26,8 @@ def retrieval(span: RawSpan, memo: Memo) -> RetrievalFields:
         found = _documents(attributes, "reranker.output_documents.", memo)
     if found is None:
         found = _returned(memo.json(attributes.get("output.value")), memo)
+    elif any(document.id is None for document in found):  # LangChain's documents have one, but no attribute for it
+        _identify(found, _returned(memo.json(attributes.get("output.value")), memo) or ())
     return RetrievalFields(asked, found)
 
 
@@ -60,6 +62,13 @@ def _returned(value: object, memo: Memo) -> tuple[Document, ...] | None:
     if listed is None or any(not isinstance(item, Mapping) for item in listed):
         return None
     return tuple(_document(cast("Mapping[str, object]", item), memo) for item in listed)
+
+
+def _identify(found: Sequence[Document], returned: Sequence[Document]) -> None:
+    """Give documents the ids under which they were returned, where these are the same ones in the same order."""
+    if [document.content for document in found] == [document.content for document in returned]:
+        for document, same in zip(found, returned, strict=True):
+            document.id = document.id or same.id
 
 
 def _document(fields: Mapping[str, object], memo: Memo) -> Document:

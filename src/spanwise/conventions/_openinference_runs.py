@@ -15,7 +15,7 @@ import msgspec
 from spanwise.conventions._genai import first_user_text, last_answer_text
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_envelopes import held_messages, is_unsaid, recorded
-from spanwise.conventions._openinference_messages import INPUT, LANGCHAIN, flattened, output
+from spanwise.conventions._openinference_messages import INPUT, LANGCHAIN, LLAMA_INDEX, flattened, output
 from spanwise.conventions._reprs import is_dump, read_repr
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import AgentFields, Memo
@@ -43,6 +43,11 @@ _BRACKETED = re.compile(r"[\w ]+\[(.+)\]")
 _OPAQUE = re.compile(r"(?:[a-z]+_)?(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\d{6,})")
 _LLAMA_AGENT = "current_agent_name='"
 _DEPTH = 5
+_STOPPED = re.compile(
+    r"StopEvent\(result=AgentOutput\(response=ChatMessage\(role=<MessageRole\.ASSISTANT: 'assistant'>, "
+    r"additional_kwargs=\{[^{}]*\}, blocks=\[TextBlock\(block_type='text', "
+    r"text=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)\]"
+)
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
@@ -60,12 +65,20 @@ def agent_name(span: RawSpan) -> str | None:
     attributes = span.attributes
     if span.name.endswith(LLAMA_STEP):
         return _llama_agent(attributes)
-    return _name(span) if _is_agent(attributes) else text_of(attributes.get("agent.name"))
+    return _name(span) if _is_agent(span) else text_of(attributes.get("agent.name"))
 
 
-def _is_agent(attributes: Attributes) -> bool:
-    kind = attributes.get("openinference.span.kind")
-    return isinstance(kind, str) and kind.upper() == "AGENT"
+def _is_agent(span: RawSpan) -> bool:
+    kind = span.attributes.get("openinference.span.kind")
+    return (isinstance(kind, str) and kind.upper() == "AGENT") or is_langchain_agent(span)
+
+
+def is_langchain_agent(span: RawSpan) -> bool:
+    """LangChain's metadata names the agent whose span this is, whatever the instrumentation calls it."""
+    metadata = span.attributes.get("metadata")
+    if not isinstance(metadata, str) or "lc_agent_name" not in metadata or span.scope.name not in LANGCHAIN:
+        return False
+    return f'"lc_agent_name": "{span.name}"' in metadata
 
 
 def _name(span: RawSpan) -> str | None:
@@ -190,11 +203,18 @@ def _answer(span: RawSpan, memo: Memo) -> str | None:
     decoded = recorded(attributes, "output", memo)
     fields = mapping_of(decoded)
     if fields is None and items(decoded) is None:
-        return _spoken(value) if decoded is not None else None
+        return (_spoken(value) or _printed_answer(span)) if decoded is not None else None
     found = _answered(decoded, memo, 0)
     if found is None and fields is not None and isinstance(value, str) and _returns_its_answer(span):
         return _structured(value, fields)
     return found
+
+
+def _printed_answer(span: RawSpan) -> str | None:
+    """The answer of a LlamaIndex agent in the printed event that ends its run, unless it was cut there."""
+    found = _STOPPED.match(text_of(span.attributes.get("output.value")) or "")
+    text = read_repr(found.group(1)) if found is not None and span.scope.name == LLAMA_INDEX else None
+    return text if isinstance(text, str) else None
 
 
 def _spoken(value: object) -> str | None:
@@ -267,7 +287,7 @@ def _structured_response(fields: Mapping[str, object]) -> str | None:
 
 def _returns_its_answer(span: RawSpan) -> bool:
     """The agent's output is its typed result, as is Instructor's; a graph's is its state, a chain's may be anything."""
-    return (_is_agent(span.attributes) and span.scope.name not in LANGCHAIN) or span.scope.name == INSTRUCTOR
+    return (_is_agent(span) and span.scope.name not in LANGCHAIN) or span.scope.name == INSTRUCTOR
 
 
 def _structured(text: str, fields: Mapping[str, object]) -> str | None:

@@ -14,8 +14,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from spanwise.conventions._messages import items, plain
-from spanwise.conventions._reprs import is_object, read_repr
+from spanwise.conventions._messages import items
+from spanwise.conventions._reprs import is_dump, is_object, read_repr
+from spanwise.conventions._returned import plain
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import Memo
 from spanwise.model.raw import Attributes
@@ -112,6 +113,8 @@ def outcome(value: object, memo: Memo) -> Outcome:
     if isinstance(decoded, str) and decoded is not value:  # DSPy encodes text that is JSON already once more
         decoded = memo.json(decoded)
     if isinstance(decoded, str):
+        if decoded[:2] == "[<" and is_dump(decoded[1:]):
+            return Outcome()
         is_plain = decoded is value and not decoded.startswith(_PRINTED)
         return Outcome(decoded) if is_plain else _from_repr(decoded, memo)
     listed = items(decoded)
@@ -123,7 +126,7 @@ def outcome(value: object, memo: Memo) -> Outcome:
             found = read(fields, memo)
             if found is not None:
                 return found
-    return Outcome(plain(decoded, memo))
+    return Outcome("null" if decoded is None and value is not None else plain(decoded, memo))
 
 
 def _from_message(fields: Fields, memo: Memo) -> Outcome | None:
@@ -163,7 +166,7 @@ def _from_response(fields: Fields, memo: Memo) -> Outcome | None:
     inner = mapping_of(response)
     failed = inner is not None and ("error" in inner or inner.get("status") == "error")
     if inner is not None and list(inner) == ["result"]:
-        response = inner["result"]
+        response = "null" if inner["result"] is None else inner["result"]
     return Outcome(plain(response, memo), failed, first_text(fields, "id"))
 
 

@@ -32,6 +32,8 @@ def kind(span: RawSpan) -> Kind | None:
         return "retrieval" if returned.startswith("[") else None
     if role == "workflow" and name.endswith("Agent"):
         return "agent"
+    if name == "run" and role == "task" and isinstance(returned, str):  # an agent that another agent's tool runs
+        return "agent" if returned.startswith('{"result"') and '"current_agent_name"' in returned else None
     # Among several agents each step names whose it is; the model is called in the one that returns a response.
     if name == "AgentWorkflow" and role == "task" and isinstance(returned, str):
         return "agent" if returned.startswith('{"response"') and '"current_agent_name"' in returned else None

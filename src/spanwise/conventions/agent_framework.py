@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
+from spanwise.model.content import Memo, ToolFields
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 
@@ -27,11 +28,20 @@ def kind(span: RawSpan) -> Kind | None:
     return _NAMES.get(name.partition(" ")[0]) or ("other" if name.startswith(_PLUMBING) else None)
 
 
+def tool(span: RawSpan, memo: Memo) -> ToolFields:
+    """What the GenAI attributes say; a tool that takes nothing is recorded as called with `None`."""
+    said = _genai.tool(span, memo)
+    if said.arguments == "None":
+        said.arguments = {}
+    return said
+
+
 CONVENTION = Convention(
     name="agent_framework",
     title="Microsoft Agent Framework",
     scopes=("agent_framework",),
     kind=kind,
+    tool=tool,
     output=_genai.output,
     requests=_genai.requests,
     content_switch="Set ENABLE_SENSITIVE_DATA=true.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._messages import plain
+from spanwise.conventions._returned import plain
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import Memo, ToolFields
 from spanwise.model.raw import RawSpan

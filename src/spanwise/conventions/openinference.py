@@ -17,9 +17,9 @@ from spanwise.conventions._fields import amount, count, reader, text
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_definitions import definitions
 from spanwise.conventions._openinference_envelopes import held_messages, recorded
-from spanwise.conventions._openinference_messages import GOOGLE_GENAI, LANGCHAIN, messages, output, requests
+from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN, messages, output, requests
 from spanwise.conventions._openinference_retrieval import retrieval
-from spanwise.conventions._openinference_runs import INSTRUCTOR, LLAMA_STEP, agent, agent_name
+from spanwise.conventions._openinference_runs import INSTRUCTOR, LLAMA_STEP, agent, agent_name, is_langchain_agent
 from spanwise.conventions._openinference_tools import given, outcome
 from spanwise.conventions._payloads import invoked
 from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, text_of
@@ -49,7 +49,6 @@ KINDS: Mapping[str, Kind] = {
 }
 AUTOMATIC = "message.tool_calls.0.tool_call.function.name"
 BEEAI = "openinference.instrumentation.beeai"
-HAYSTACK = "openinference.instrumentation.haystack"
 HANDOFF = "handoff to "
 INVOKER = "ToolInvoker.run"
 TOOL_METHODS = (".__call__", ".acall", ".call", ".run", ".arun", ".invoke", ".ainvoke", ".forward")
@@ -121,6 +120,11 @@ def _langchain_agent(span: RawSpan) -> Kind:
     return "workflow" if name in NODES or name.startswith("Runnable") or name.endswith(NOT_AGENTS) else "agent"
 
 
+def _langchain_chain(span: RawSpan) -> Kind:
+    """An agent without the word "agent" in its name is a chain like any other."""
+    return "agent" if is_langchain_agent(span) else "workflow"
+
+
 def _langchain_tool(span: RawSpan) -> Kind:
     return "other" if text_of(span.attributes.get("tool.name")) in STAND_INS else "tool"
 
@@ -156,7 +160,7 @@ def _google_genai_llm(span: RawSpan) -> Kind:
 
 
 _Correction: TypeAlias = Mapping[Kind | None, Callable[[RawSpan], Kind | None]]
-_LANGCHAIN: _Correction = {"agent": _langchain_agent, "tool": _langchain_tool}
+_LANGCHAIN: _Correction = {"agent": _langchain_agent, "workflow": _langchain_chain, "tool": _langchain_tool}
 _OPENAI_AGENTS: _Correction = {"agent": _openai_agents_agent}
 _CORRECTIONS: Mapping[str, _Correction] = {
     **dict.fromkeys(LANGCHAIN, _LANGCHAIN),
@@ -180,7 +184,11 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     call_id = first_text(attributes, "tool_call.id", "tool.id", "tool.call_id") or got.call_id or asked.call_id
     message = got.value if failed and isinstance(got.value, str) else ""
     # LangChain says in its message around the result that the tool failed; where that was cut, nobody knows.
-    cut = span.scope.name in LANGCHAIN and got.value is not None and recorded(attributes, "output", memo) is None
+    cut = (
+        span.scope.name in LANGCHAIN
+        and got.value not in (None, "null")
+        and recorded(attributes, "output", memo) is None
+    )
     return ToolFields(name, asked.value, got.value, call_id, failed, message=message, uncertain=cut)
 
 
@@ -201,8 +209,10 @@ def _raised(span: RawSpan) -> bool:
 
 
 def _not_found(name: str | None, result: object) -> bool:
-    """AutoGen: a tool that does not exist has a span without an error."""
-    return isinstance(result, str) and result[:7] == "Error: " and result.startswith(f"Error: tool '{name}' not found")
+    """AutoGen and CrewAI: a tool that does not exist has a span without an error."""
+    if not isinstance(result, str):
+        return False
+    return result == "Tool not found" or (result[:7] == "Error: " and result.startswith(f"Error: tool '{name}' not found"))
 
 
 def _tool_name(span: RawSpan) -> str | None:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._messages import definition_of, definitions_of, items, messages_of, plain
+from spanwise.conventions._messages import definition_of, definitions_of, items, messages_of
+from spanwise.conventions._returned import plain
 from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,

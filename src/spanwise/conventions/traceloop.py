@@ -102,7 +102,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     returned = _either(attributes, "gen_ai.tool.call.result", "traceloop.entity.output")
     fields = mapping_of(memo.json(returned)) or {}
     if set(fields) == {"output", "kwargs"}:  # LangChain's `on_tool_end`
-        returned = fields["output"]
+        returned = "null" if fields["output"] is None else fields["output"]
     failed = fields.get("is_error") is True and "result" in fields  # MCP's
     if failed:
         returned = fields["result"]

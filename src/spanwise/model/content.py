@@ -140,7 +140,14 @@ REDACTED = ("__REDACTED__", "<REDACTED>", "[REDACTED]", "[Scrubbed due to", "Err
 
 def is_redacted(value: object) -> bool:
     """The value stands for content that somebody removed on purpose."""
-    return isinstance(value, str) and len(value) < 400 and any(mark in value for mark in REDACTED)
+    if not isinstance(value, str) or len(value) >= 400:
+        return False
+    return any(mark in value for mark in REDACTED) or (value[:3] == "***" and is_mask(value))
+
+
+def is_mask(text: str) -> bool:
+    """The text is nothing but what a mask put in the place of another: asterisks, or `[REDACTED]` alone."""
+    return text in REDACTED or (text[:3] == "***" and not text.strip("*"))
 
 
 TRUNCATED = "[truncated]"

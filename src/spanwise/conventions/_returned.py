@@ -1,0 +1,62 @@
+"""What a tool returned, taken out of the envelopes in which messages carry it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from spanwise.conventions._values import first_text, mapping_of, text_of
+from spanwise.model.content import Memo, Message, Part
+
+TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
+
+
+def plain(value: object, memo: Memo) -> object:
+    """A tool result as the tool returned it: text blocks around it taken off, JSON text decoded.
+
+    A tool that returned nothing leaves the text `null`, which is not the same as nothing recorded.
+
+    >>> plain([{"text": "[1, 2]"}], Memo())
+    [1, 2]
+    """
+    found = _unwrapped(value, memo)
+    return "null" if found is None and value is not None else found
+
+
+def _unwrapped(value: object, memo: Memo) -> object:
+    decoded = memo.json(value)
+    if isinstance(decoded, list | tuple) and decoded:
+        texts = [_block_text(item) for item in cast("list[object]", decoded)]
+        if all(text is not None for text in texts):
+            joined = "\n".join(text for text in texts if text is not None)
+            return memo.json(joined)
+    fields = mapping_of(decoded)
+    if fields is not None and len(fields) == 1:
+        for key in ("result", "output", "content"):
+            if isinstance(fields.get(key), str):
+                return memo.json(fields[key])
+    return decoded
+
+
+def _block_text(item: object) -> str | None:
+    fields = mapping_of(item)
+    if fields is None:
+        return None
+    if set(fields) == {"text"} or text_of(fields.get("type")) in TEXT_TYPES or fields.get("block_type") == "text":
+        return first_text(fields, "text", "content")
+    return None
+
+
+def of_google(part: Part, memo: Memo) -> Part:
+    """The result without the mapping in which Google's API wants every function's response: `{"result": ...}`."""
+    fields = mapping_of(memo.json(part.value)) if part.type == "tool_result" else None
+    if fields is None or len(fields) != 1 or not ("result" in fields or "output" in fields):
+        return part
+    value = next(iter(fields.values()))
+    return Part("tool_result", "", part.id, part.name, "null" if value is None else value, part.error)
+
+
+def without_google_envelopes(sent: tuple[Message, ...] | None, memo: Memo) -> tuple[Message, ...] | None:
+    """The conversation with the results of tools as the tools returned them."""
+    if sent is None or not any(part.type == "tool_result" for message in sent for part in message.parts):
+        return sent
+    return tuple(Message(one.role, tuple(of_google(part, memo) for part in one.parts)) for one in sent)

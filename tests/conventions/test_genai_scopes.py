@@ -1,0 +1,77 @@
+"""What single instrumentations write otherwise than the GenAI conventions that they follow."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spanwise.conventions import _genai
+from spanwise.conventions._genai_scopes import LANGCHAIN
+from spanwise.model.content import Memo
+from spanwise.model.raw import RawSpan
+from tests.making import returns, user
+from tests.recordings_io import made
+
+GOOGLE = "opentelemetry.instrumentation.google_genai"
+
+
+def invoked(name: object, scope: str = LANGCHAIN, *, sent: object = None) -> RawSpan:
+    """An agent's span of LangChain."""
+    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+    if sent is not None:
+        attributes["gen_ai.input.messages"] = json.dumps(sent)
+    return made("invoke_agent", scope=scope, attributes=attributes)
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "kind"),
+    [
+        ("RunnableAssign<agent_scratchpad>", LANGCHAIN, "workflow"),
+        ("ToolsAgentOutputParser", LANGCHAIN, "workflow"),
+        ("AgentExecutor", LANGCHAIN, "agent"),
+        (None, LANGCHAIN, "agent"),
+        ("RunnableAssign<agent_scratchpad>", "other", "agent"),
+    ],
+)
+def test_langchains_pieces_are_no_agents(name: object, scope: str, kind: str) -> None:
+    """What LangChain puts around an agent is a step of its work."""
+    assert kind == _genai.kind(invoked(name, scope))
+
+
+@pytest.mark.parametrize(
+    ("text", "scope", "query"),
+    [
+        ('{"input": "How many?"}', LANGCHAIN, "How many?"),
+        ('{"other": "How many?"}', LANGCHAIN, '{"other": "How many?"}'),
+        ('{"cut": ', LANGCHAIN, '{"cut": '),
+        ("How many?", LANGCHAIN, "How many?"),
+        ('{"input": "How many?"}', "other", '{"input": "How many?"}'),
+    ],
+)
+def test_question_of_an_executor(text: str, scope: str, query: str) -> None:
+    """The question stands in what the executor was called with, which is written as if the user had said it."""
+    assert query == _genai.agent(invoked("AgentExecutor", scope, sent=[user(text)]), Memo()).query
+
+
+def test_results_without_googles_envelope() -> None:
+    """Google's API wants a mapping for every function's response; the tool returned what stands in it."""
+    results = [{"result": [1]}, {"output": None}, {"error": "no"}, {"result": 1, "more": 2}, "text"]
+    sent = [user("go"), *(returns((f"c{at}", result)) for at, result in enumerate(results))]
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(sent)}
+    read = _genai.messages(made("chat", scope=GOOGLE, attributes=attributes), Memo()).input or ()
+    values = [part.value for message in read for part in message.parts if part.type == "tool_result"]
+    assert [[1], "null", {"error": "no"}, {"result": 1, "more": 2}, "text"] == values
+    read = _genai.messages(made("chat", scope="other", attributes=attributes), Memo()).input or ()
+    assert {"result": [1]} == read[1].parts[0].value
+    alone = {"gen_ai.input.messages": json.dumps([user("go")])}
+    assert 1 == len(_genai.messages(made("chat", scope=GOOGLE, attributes=alone), Memo()).input or ())
+    assert _genai.messages(made("chat", scope=GOOGLE), Memo()).input is None
+
+
+def test_printed_objects_are_no_result() -> None:
+    """A result that was printed as Python objects without a value is not recorded."""
+    said = {"gen_ai.tool.call.result": "[<app.Content object at 0x7efd8ca2bd10>]"}
+    assert _genai.tool(made(attributes=said), Memo()).result is None
+    said = {"gen_ai.tool.call.result": "[<b>bold</b>]"}
+    assert "[<b>bold</b>]" == _genai.tool(made(attributes=said), Memo()).result

@@ -1,0 +1,43 @@
+"""What a tool returned, without the envelopes of messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from spanwise.conventions._messages import messages_of
+from spanwise.conventions._returned import plain
+from spanwise.model.content import Memo
+
+
+@pytest.mark.parametrize(
+    ("value", "returned"),
+    [
+        (None, None),
+        ("null", "null"),
+        ("", ""),
+        ([{"text": "null"}], "null"),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
+        ([{"type": "image"}], [{"type": "image"}]),
+        ([1, 2], [1, 2]),
+        ({"result": "[1]"}, [1]),
+        ({"result": [1]}, {"result": [1]}),
+    ],
+)
+def test_plain(value: object, returned: object) -> None:
+    """Blocks of text and single-field mappings of text are envelopes; nothing returned is not nothing recorded."""
+    assert returned == plain(value, Memo())
+
+
+def test_googles_function_response() -> None:
+    """A part of Google's wire format holds the result in a mapping of its own."""
+    part = {"function_response": {"id": "c1", "name": "add", "response": {"result": 3}}}
+    ((read,),) = [message.parts for message in messages_of([{"role": "user", "parts": [part]}], Memo()) or ()]
+    assert ("tool_result", "c1", "add", 3) == (read.type, read.id, read.name, read.value)
+
+
+def test_an_empty_result_is_one() -> None:
+    """A tool message without text says that the tool returned an empty one."""
+    empty = {"role": "tool", "tool_call_id": "c1", "content": ""}
+    silent = {"role": "tool", "tool_call_id": "c2", "content": None}
+    read = [message.parts[0].value for message in messages_of([empty, silent], Memo()) or ()]
+    assert ["", None] == read
