@@ -180,3 +180,17 @@ def test_a_failed_retrieval() -> None:
     broken = retrieval(2, parent=1)
     broken.status_code = 2
     assert [True] == [one.failed for one in run_of(agent(1), broken).retrievals]
+
+
+def test_a_handoff_beside_the_steps_of_agents() -> None:
+    """A tool that stands beside the steps of agents was asked for in the step that ended last before it."""
+    first, second, later = agent(2, parent=1, name="a"), agent(10, parent=1, name="b"), agent(40, parent=1, name="c")
+    for step in (first, second, later):
+        step.end_ns = step.start_ns + 5
+    root = span(1, end=99, attributes={"gen_ai.operation.name": "invoke_workflow"})
+    run = run_of(root, first, second, tool(20, parent=1, name="transfer_to_c"), later)
+    assert [("b", "c")] == [(one.source, one.target) for one in run.handoffs]
+    run = run_of(root, tool(2, parent=1, name="transfer_to_c"), later)
+    assert [(None, "c")] == [(one.source, one.target) for one in run.handoffs]
+    run = run_of(root, chat(2, parent=1, got=[asks(("h", "transfer_to_c", {}))]))
+    assert [(None, "c")] == [(one.source, one.target) for one in run.handoffs]

@@ -321,3 +321,23 @@ def test_no_span_is_lost_or_counted_twice(spans: list[RawSpan]) -> None:
     tools = sorted(s.span_id for s in spans if s.name.startswith("execute_tool"))
     assert tools == sorted(call.span_id for call in calls if call.origin == "span")
     assert sorted(call.start_ns for call in calls) == [call.start_ns for call in calls]
+
+
+def test_stand_ins_of_langchain_are_no_calls() -> None:
+    """What LangChain runs for a tool that does not exist, or an answer that it cannot read, is nobody's tool."""
+    named = {"requested_tool_name": "serch", "available_tool_names": ["search"]}
+    run = run_of(
+        agent(1),
+        tool(2, parent=1, name="invalid_tool", arguments=named, result="serch is not a valid tool"),
+        tool(3, parent=1, name="invalid_tool"),
+        tool(4, parent=1, name="_Exception", arguments="x"),
+        tool(5, parent=1, name="invalid_tool", arguments={"id": 1}),
+    )
+    assert [("invalid_tool", {"id": 1})] == [(call.name, call.arguments) for call in run.tool_calls]
+
+
+def test_a_nameless_span_inside_a_call_is_its_inner_half() -> None:
+    """A tool span that does not name its tool is the same call as the tool around it."""
+    inner = span(3, parent=2, name="FunctionTool.task", attributes={"gen_ai.operation.name": "execute_tool"}, status=2)
+    run = run_of(agent(1), tool(2, parent=1, name="search"), inner)
+    assert [("search", "error")] == [(call.name, call.status) for call in run.tool_calls]

@@ -131,3 +131,24 @@ def test_given() -> None:
         (one.role, one.text, one.span_id) for one in run.given
     ]
     assert () == run_of(agent(1)).given
+
+
+def test_a_mask_is_nobodys_words() -> None:
+    """Where a mask stands in the place of question and answer, neither is known; inside a text it is part of it."""
+    run = run_of(agent(1), chat(2, parent=1, sent=[user("***")], got=[says("[REDACTED]")]))
+    assert (None, None) == (run.query, run.answer)
+    run = run_of(agent(1), chat(2, parent=1, sent=[user("I am [REDACTED].")], got=[says("*** Hi ***")]))
+    assert ("I am [REDACTED].", "*** Hi ***") == (run.query, run.answer)
+
+
+@pytest.mark.parametrize(
+    ("asked", "query"),
+    [
+        ("\nCurrent Task: Count.\n\nThis is the expected criteria for your final answer: 1", "Count."),
+        ("\nCurrent Task: Count\n\nto ten.", "Count\n\nto ten."),
+        ("My Current Task: none", "My Current Task: none"),
+    ],
+)
+def test_the_task_in_crewais_prompt(asked: str, query: str) -> None:
+    """What a crew's model was told is a prompt around the task."""
+    assert query == run_of(agent(1), chat(2, parent=1, sent=[user(asked)], got=[says("1")])).query

@@ -11,6 +11,10 @@ from spanwise.assembly.verdicts import reads_like_error, says_error, says_no_suc
     ("result", "said"),
     [
         ({"isError": True}, True),
+        ({"result": {"error": "no"}}, True),
+        ({"output": {"status": "error"}}, True),
+        ({"result": {"value": 1}}, False),
+        ({"result": {"error": "no"}, "more": 1}, False),
         ('{"status": "error"}', True),
         ('{"error": "cut in the mid', False),
         ("[" * 5000 + "error", False),
@@ -48,6 +52,7 @@ def test_reads_like_error(result: object, said: bool) -> None:
         ("Tool 'web_search' not found. Available tools: search_docs", True),
         ("web_search is not a valid tool, try one of [search_docs].", True),
         ('Error: Requested function "web_search" not found.', True),
+        ("Tool not found", True),
         ("The page was not found.", False),
         (["web_search"], False),
     ],

@@ -69,7 +69,7 @@ def _from_span(run: Run, span: Span) -> Handoff:
 
 
 def _from_call(run: Run, call: ToolCall) -> Handoff:
-    source = agent_name(run, call.agent)
+    source = agent_name(run, call.agent) or _agent_before(run, call)
     target = None
     arguments = call.arguments
     if isinstance(arguments, Mapping):
@@ -81,6 +81,16 @@ def _from_call(run: Run, call: ToolCall) -> Handoff:
     if target is None or target == "agent":
         target = _next_agent(run, run.trace.spans[call.span], source) if call.span >= 0 else None
     return Handoff(source=source, target=target, span=call.span, span_id=call.span_id)
+
+
+def _agent_before(run: Run, call: ToolCall) -> str | None:
+    """The agent whose step ended last before a call that stands beside the agents' steps, as in LlamaIndex."""
+    if call.span < 0:
+        return None
+    parent = run.trace.spans[call.span].parent
+    before = [s for s in run.by_kind.get("agent", ()) if s.parent == parent and s.end_ns <= call.start_ns]
+    last = max(before, key=lambda span: span.end_ns, default=None)
+    return conventions.agent_name(last.raw, run.trace.memo, last.dialect) if last is not None else None
 
 
 def _next_agent(run: Run, span: Span, source: str | None) -> str | None:

@@ -18,6 +18,7 @@ from spanwise.assembly.results import (
     Talks,
     pop_result,
     recover_by_step,
+    results_by_step,
     results_of,
     take_result,
 )
@@ -31,6 +32,7 @@ from spanwise.model.trace import Run
 
 _HOPS = 16
 _FAILED = frozenset({"error", "retry"})
+_STAND_INS = frozenset({"invalid_tool", "_Exception"})
 
 
 def tool_calls(run: Run) -> tuple[ToolCall, ...]:
@@ -41,13 +43,24 @@ def tool_calls(run: Run) -> tuple[ToolCall, ...]:
         loose = with_handoff_spans(run, found, join(found, requests)) if requests else []
         if loose or any(call.raw_result is None for call in found):
             _recover(run, found, loose)
-        _order(found, requests)
+        _order(run, found, requests)
     return tuple(found)
 
 
-def _order(found: list[ToolCall], requests: Sequence[Request]) -> None:
+def _place(found: Sequence[ToolCall], rank: Mapping[str | None, int]) -> None:
+    """Where an agent's record says what was asked, but not when: a call without a span goes to the one before it."""
+    at_ns = 0
+    for call in sorted((call for call in found if call.call_id in rank), key=lambda call: rank[call.call_id]):
+        if call.span < 0:
+            call.start_ns = call.end_ns = max(at_ns, call.start_ns)
+        at_ns = max(at_ns, call.start_ns)
+
+
+def _order(run: Run, found: list[ToolCall], requests: Sequence[Request]) -> None:
     """By start; calls that start together in the order in which the model asked for them."""
     rank = {request.part.id: at for at, request in enumerate(requests) if request.part.id}
+    if not run.llm_groups:
+        _place(found, rank)
     found.sort(key=lambda call: (call.start_ns, call.span < 0, rank.get(call.call_id or "", len(rank))))
 
 
@@ -67,7 +80,9 @@ def span_calls(run: Run) -> list[ToolCall]:
             continue
         fields = conventions.tool(raw, memo, span.dialect)
         name = fields.name or raw.name
-        outer = _same_call(run, span, name, by_span) if span.holder >= 0 else None
+        if name in _STAND_INS and _stands_in(name, fields):
+            continue
+        outer = _same_call(run, span, fields.name, by_span) if span.holder >= 0 else None
         if outer is None:
             call = _call(span, name, fields, memo)
             out.append(call)
@@ -78,8 +93,16 @@ def span_calls(run: Run) -> list[ToolCall]:
     return out
 
 
-def _same_call(run: Run, span: Span, name: str, by_span: Mapping[int, ToolCall]) -> ToolCall | None:
-    """The call of an enclosing tool span with the same name in the same agent, if there is one."""
+def _stands_in(name: str, fields: ToolFields) -> bool:
+    """LangChain ran this in the place of a tool that does not exist, or of an answer that it could not read."""
+    return name == "_Exception" or fields.arguments is None or "requested_tool_name" in str(fields.arguments)
+
+
+def _same_call(run: Run, span: Span, name: str | None, by_span: Mapping[int, ToolCall]) -> ToolCall | None:
+    """The call of an enclosing tool span with the same name in the same agent, if there is one.
+
+    A span that does not name its tool is the inner half of the call that stands around it.
+    """
     spans = run.trace.spans
     at = span.holder
     for _ in range(_HOPS):
@@ -88,7 +111,7 @@ def _same_call(run: Run, span: Span, name: str, by_span: Mapping[int, ToolCall])
         above = spans[at]
         if above.kind == "tool":
             call = by_span.get(at)
-            return call if call is not None and call.name == name else None
+            return call if call is not None and name in (None, call.name) else None
         at = above.holder
     return None
 
@@ -203,14 +226,25 @@ def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:
                 take_result(call, part)
     if any(call.raw_result is None for call in calls):
         recover_by_step(talks, calls)
+    told = _told_by_step(talks, loose, results) if loose and not calls else {}
     offered = {tool.name for tool in run.tool_definitions or ()} if loose else set[str]()
     spanned = {call.name for call in calls if call.span >= 0} if run.completeness.complete else set[str]()
     for request in loose:
         part = pop_result(results, request.part.id, request.agent) if request.part.id else None
-        call = _message_call(request, part, offered, listening, run.trace.memo)
+        renamed = told.get(id(request))
+        call = _message_call(request, part or renamed, offered, listening, run.trace.memo)
+        call.call_id = renamed.id or call.call_id if renamed is not None else call.call_id
         if part is None and request.part.id is not None and call.name in spanned:
             call.status = "not_run"  # all spans are here, and those who ran this tool left one
         calls.append(call)
+
+
+def _told_by_step(talks: Talks, loose: Sequence[Request], results: Mapping[str, Sequence[object]]) -> dict[int, Part]:
+    """For the requests that no result answers by its id, by their place in memory, the result by order."""
+    silent = [one for one in loose if not one.part.id or one.part.id not in results]
+    known = {one.part.id for one in loose}
+    found = results_by_step(talks, [(one.part, one.agent, one.at_ns) for one in silent], known)
+    return {id(silent[place]): part for place, part in found.items()}
 
 
 def _message_call(

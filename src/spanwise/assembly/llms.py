@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spanwise import conventions, pricing
+from spanwise.conventions._genai_scopes import GOOGLE
 from spanwise.model.calls import LLMCall, Tokens
 from spanwise.model.content import LLMFields, Message, Messages
 from spanwise.model.span import RUN_KINDS, Span
@@ -27,6 +28,8 @@ def _call(run: Run, group: Sequence[Span]) -> LLMCall:
     raw = outer.raw
     if len(group) == 1:
         said = conventions.llm(raw, run.trace.memo, outer.dialect)
+        if raw.scope.name in GOOGLE and any(tool.holder == outer.index for tool in run.by_kind.get("tool", ())):
+            said = LLMFields(said.model, said.provider)  # it called tools by itself: the usage is of its last call only
         failed = conventions.failed(raw, outer.dialect)
     else:
         said = _merged(run, group)

@@ -46,7 +46,7 @@ def requests_of(run: Run) -> list[Request]:
     if not run.llm_groups:
         talks = Talks(run)
         for number in range(len(talks)):
-            span, spoken = talks.span(number), talks.heard(number)
+            span, spoken = talks.span(number), talks.turn(number)
             asked = [part for message in spoken for part in message.parts if part.type == "tool_call" and part.name]
             out += [Request(part, span.start_ns, span.agent, number) for part in asked]
     return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from spanwise import conventions
@@ -14,6 +15,7 @@ from spanwise.model.content import Message, Messages, Part
 from spanwise.model.span import RUN_KINDS, Span, SpanError
 from spanwise.model.trace import Run
 
+_USERS = frozenset({"user", "human"})
 _RESULT_MARKS = ("result", "response", "Response", "output", '"tool"')
 Result: TypeAlias = tuple[int, Part]  # the agent that was told it, and what it was told
 
@@ -74,12 +76,27 @@ class Talks:
                 found[agent] = at
         return found
 
+    def turn(self, at: int) -> tuple[Message, ...]:
+        """What an agent's own record holds of this turn: without what earlier turns asked and were told."""
+        said = self.said(at)
+        return (*_since_asked(said.input or ()), *(said.output or ()))
+
     def heard(self, at: int) -> tuple[Message, ...]:
         """What a model had been told by the time of a call; an agent's own record holds both sides."""
         said = self.said(at)
         return said.input or () if self.by_models else (*(said.input or ()), *(said.output or ()))
 
 
+def _since_asked(sent: Sequence[Message]) -> Sequence[Message]:
+    """What was said after the last question: what stands before it belongs to earlier turns."""
+    for at in range(len(sent) - 1, -1, -1):
+        if sent[at].role in _USERS and sent[at].text:
+            return sent[at + 1 :]
+    return sent
+
+
+Asked: TypeAlias = tuple[Part, int, int]
+"""The request for a call, the agent, and the time from which its result may be told."""
 Wanted: TypeAlias = tuple[str, int, int]
 """A call id, the agent, and the time from which its result may be told."""
 
@@ -132,6 +149,32 @@ def recover_by_step(talks: Talks, calls: list[ToolCall]) -> None:
             for call, part in zip(silent, parts, strict=True):
                 if part.name is None or part.name == call.name:
                     take_result(call, part)
+
+
+def results_by_step(talks: Talks, asked: Sequence[Asked], known: AbstractSet[str | None]) -> dict[int, Part]:
+    """Results that were told under other ids than the calls were asked under, by the place of the calls.
+
+    Traceloop records an OpenAI response's call under the id of the item, its result under that of the call; Google's
+    client asks without ids. As many results of unknown calls as there are calls without a result, told right after
+    they were asked, answer them in order; `known` are the ids of all calls. Only for runs whose tools left no span:
+    else a result may be theirs.
+    """
+    if not talks.by_models:
+        return {}
+    steps: dict[int, list[int]] = {}
+    for place, (_, agent, at_ns) in enumerate(asked):
+        at = talks.next_of(agent, at_ns)
+        if at is not None:
+            steps.setdefault(at, []).append(place)
+    found: dict[int, Part] = {}
+    for at, places in steps.items():
+        told = _trailing_results(talks.heard(at))
+        if len(told) == len(places) and all(
+            (part.id is None or part.id not in known) and part.name in (None, asked[place][0].name)
+            for part, place in zip(told, places, strict=True)
+        ):
+            found.update(zip(places, told, strict=True))
+    return found
 
 
 def _trailing_results(sent: Sequence[Message]) -> list[Part]:

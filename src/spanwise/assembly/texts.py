@@ -7,6 +7,7 @@ an answer, nor is a tool's result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
@@ -14,16 +15,24 @@ from spanwise import conventions
 from spanwise.assembly import llms
 from spanwise.conventions import first_user_text, last_answer_text
 from spanwise.model.calls import Given
-from spanwise.model.content import Memo, Message
+from spanwise.model.content import Memo, Message, is_mask
 from spanwise.model.effects import passes_control
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
 
+_CREW_PROMPT = re.compile(
+    r"\s*Current Task: (.+?)(?:\n\nThis is the expected criteria for your final answer\b|\Z)", re.S
+)
 _MODELS = frozenset({"assistant", "model", "ai"})
 
 
 def query(run: Run) -> str | None:
-    """What the user asked."""
+    """What the user asked; None where a mask stands in its place."""
+    said = _query(run)
+    return None if said is not None and is_mask(said) else said
+
+
+def _query(run: Run) -> str | None:
     memo = run.trace.memo
     root = run.root_span
     if root is not None:
@@ -33,7 +42,7 @@ def query(run: Run) -> str | None:
     for group in run.llm_groups:
         asked = first_user_text(llms.messages(run, group).input)
         if asked:
-            return asked
+            return _without_prompt(asked)
     for span in _runners(run):
         said = conventions.agent(span.raw, memo, span.dialect).query
         if said:
@@ -41,8 +50,19 @@ def query(run: Run) -> str | None:
     return None
 
 
+def _without_prompt(asked: str) -> str:
+    """The task out of the prompt that CrewAI puts around it."""
+    found = _CREW_PROMPT.match(asked)
+    return found.group(1).strip() if found is not None else asked
+
+
 def answer(run: Run) -> str | None:
-    """What the run answered in the end."""
+    """What the run answered in the end; None where a mask stands in its place."""
+    said = _answer(run)
+    return None if said is not None and is_mask(said) else said
+
+
+def _answer(run: Run) -> str | None:
     memo = run.trace.memo
     root = run.root_span
     if root is not None:

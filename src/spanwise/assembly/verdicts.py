@@ -37,6 +37,8 @@ def says_error(result: object) -> bool:
     fields = cast("Mapping[str, object]", result)
     if fields.get("isError") is True or fields.get("is_error") is True or fields.get("status") == "error":
         return True
+    if len(fields) == 1 and isinstance(inner := fields.get("result", fields.get("output")), Mapping):
+        return says_error(cast("Mapping[str, object]", inner))  # Google's function responses, and envelopes like them
     return bool(fields.get("error")) and _ERROR_REPORT.issuperset(fields)
 
 
@@ -52,6 +54,12 @@ _NO_SUCH_TOOL = re.compile(
 )
 
 
+_NOT_FOUND = re.compile(r"\W*(?:tool|function) not found\W*", re.I)
+
+
 def says_no_such_tool(name: str, result: object) -> bool:
     """What a framework tells a model that invented the tool's name; only where no tool's own result can stand."""
-    return isinstance(result, str) and name in result[:200] and _NO_SUCH_TOOL.search(result[:200]) is not None
+    if not isinstance(result, str):
+        return False
+    named = name in result[:200] and _NO_SUCH_TOOL.search(result[:200]) is not None
+    return named or _NOT_FOUND.fullmatch(result) is not None

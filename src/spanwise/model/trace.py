@@ -26,6 +26,7 @@ from spanwise.model.calls import (
     ToolCall,
     Who,
 )
+from spanwise.model.clients import by_response
 from spanwise.model.content import Memo, ToolDefinition
 from spanwise.model.effects import has_effect
 from spanwise.model.episodes import Episode, episodes_of
@@ -146,24 +147,6 @@ def paced(items: Iterable[T], pause: Callable[[], None]) -> Iterator[T]:
         yield item
 
 
-def _by_response(groups: list[list[Span]]) -> list[list[Span]]:
-    """The groups, those of different instrumentations that carry one response id merged."""
-    if len({group[0].raw.scope.name for group in groups}) < 2:
-        return groups
-    out: list[list[Span]] = []
-    first: dict[object, list[Span]] = {}
-    for group in groups:
-        answered = next((found for span in group if (found := span.attributes.get("gen_ai.response.id"))), None)
-        held = first.get(answered) if isinstance(answered, str) else None
-        if held is not None and all(span.raw.scope.name != group[0].raw.scope.name for span in held):
-            held.extend(group)
-            continue
-        out.append(group)
-        if isinstance(answered, str):
-            first[answered] = group
-    return out
-
-
 class Run:
     """One agent run, the unit of evaluation: an outermost agent or workflow span and all below it.
 
@@ -221,7 +204,7 @@ class Run:
         spans = self.trace.spans
         holders = [h for span in members if (h := span.holder) >= 0 and spans[h].kind in LLM_KINDS]
         if not holders:
-            return _by_response([[span] for span in members])
+            return by_response([[span] for span in members], spans)
         inner = Counter(holders)
         groups: dict[int, list[Span]] = {}
         group_of: dict[int, int] = {}
@@ -231,7 +214,7 @@ class Run:
             at = group_of.get(span.holder, span.index) if inner.get(span.holder) == 1 else span.index
             group_of[span.index] = at
             groups.setdefault(at, []).append(span)
-        return _by_response(list(groups.values()))
+        return by_response(list(groups.values()), spans)
 
     @lazy
     def start_ns(self) -> int:
