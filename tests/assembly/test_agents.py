@@ -56,6 +56,14 @@ def test_agents_named_on_other_spans() -> None:
     assert (Agent(name="a", spans=(1,)),) == run.agents
 
 
+def test_nodes_that_are_said_to_be_agents() -> None:
+    """A graph's node that its dialect knows for a step names no agent, where no agent left a span."""
+    root = span(1, end=99, attributes={"gen_ai.operation.name": "invoke_workflow"})
+    node = agent(2, parent=1, name="model")
+    node.scope = Scope("openlit.instrumentation.langgraph", "1", {})
+    assert () == run_of(root, node).agents
+
+
 def test_no_agents() -> None:
     """A run may name no agent."""
     assert () == run_of(chat(1, parent=None)).agents

@@ -17,6 +17,8 @@ from spanwise.assembly.verdicts import reads_like_error, says_error, says_no_suc
         ({"result": {"error": "no"}, "more": 1}, False),
         ('{"status": "error"}', True),
         ('{"error": "cut in the mid', False),
+        ("{'error': 'no such city', 'status': None}", True),
+        ("{'error': <object>}", False),
         ("[" * 5000 + "error", False),
         ('{"error":' + '{"a":' * 5000, False),
         (["error"], False),

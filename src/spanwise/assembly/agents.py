@@ -28,7 +28,8 @@ def agents(run: Run) -> tuple[Agent, ...]:
     if not spans:
         for span in run.spans:
             name = span.attributes.get("gen_ai.agent.name")
-            if isinstance(name, str) and name:
+            node = span.kind == "workflow" and span.attributes.get("gen_ai.operation.name") == "invoke_agent"
+            if isinstance(name, str) and name and not node:  # a graph's node is said to be an agent, and is none
                 spans.setdefault(name, []).append(span.index)
     return tuple(Agent(name=name, spans=tuple(found)) for name, found in spans.items())
 

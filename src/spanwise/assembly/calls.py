@@ -47,10 +47,11 @@ def tool_calls(run: Run) -> tuple[ToolCall, ...]:
     return tuple(found)
 
 
-def _place(found: Sequence[ToolCall], rank: Mapping[str | None, int]) -> None:
+def _place(found: Sequence[ToolCall], rank: Mapping[str, int]) -> None:
     """Where an agent's record says what was asked, but not when: a call without a span goes to the one before it."""
     at_ns = 0
-    for call in sorted((call for call in found if call.call_id in rank), key=lambda call: rank[call.call_id]):
+    asked = [(rank[call.call_id], call) for call in found if call.call_id is not None and call.call_id in rank]
+    for _, call in sorted(asked, key=lambda one: one[0]):
         if call.span < 0:
             call.start_ns = call.end_ns = max(at_ns, call.start_ns)
         at_ns = max(at_ns, call.start_ns)

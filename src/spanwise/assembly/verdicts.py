@@ -8,6 +8,8 @@ from typing import cast
 
 import msgspec
 
+from spanwise.conventions._reprs import read_repr
+
 _MARKED = re.compile(
     r"(?:error|fatal)\s*[:!]|error (?:executing|calling|running|invoking)|traceback \(|\w*(?:error|exception)[:(]", re.I
 )
@@ -31,7 +33,7 @@ def says_error(result: object) -> bool:
         try:
             result = msgspec.json.decode(result)
         except (msgspec.DecodeError, RecursionError):
-            return False
+            result = read_repr(result)  # as Python prints a mapping
     if not isinstance(result, Mapping):
         return False
     fields = cast("Mapping[str, object]", result)

@@ -24,11 +24,10 @@ def plain(value: object, memo: Memo) -> object:
 
 def _unwrapped(value: object, memo: Memo) -> object:
     decoded = memo.json(value)
-    if isinstance(decoded, list | tuple) and decoded:
-        texts = [_block_text(item) for item in cast("list[object]", decoded)]
-        if all(text is not None for text in texts):
-            joined = "\n".join(text for text in texts if text is not None)
-            return memo.json(joined)
+    if isinstance(decoded, list | tuple):
+        blocks = cast("list[object] | tuple[object, ...]", decoded)
+        texts = [text for item in blocks if (text := _block_text(item)) is not None]
+        return memo.json("\n".join(texts)) if blocks and len(texts) == len(blocks) else blocks
     fields = mapping_of(decoded)
     if fields is not None and len(fields) == 1:
         for key in ("result", "output", "content"):
