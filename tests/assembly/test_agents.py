@@ -198,6 +198,11 @@ def test_a_handoff_beside_the_steps_of_agents() -> None:
     root = span(1, end=99, attributes={"gen_ai.operation.name": "invoke_workflow"})
     run = run_of(root, first, second, tool(20, parent=1, name="transfer_to_c"), later)
     assert [("b", "c")] == [(one.source, one.target) for one in run.handoffs]
+    step = span(20, parent=1, name="call_tool")
+    run = run_of(root, first, second, step, tool(21, parent=20, name="transfer_to_c"), later)
+    assert [("b", "c")] == [(one.source, one.target) for one in run.handoffs]
+    run = run_of(tool(20, parent=None, name="transfer_to_c"))
+    assert [(None, "c")] == [(one.source, one.target) for one in run.handoffs]
     run = run_of(root, tool(2, parent=1, name="transfer_to_c"), later)
     assert [(None, "c")] == [(one.source, one.target) for one in run.handoffs]
     run = run_of(root, chat(2, parent=1, got=[asks(("h", "transfer_to_c", {}))]))

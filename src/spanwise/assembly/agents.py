@@ -85,11 +85,16 @@ def _from_call(run: Run, call: ToolCall) -> Handoff:
 
 
 def _agent_before(run: Run, call: ToolCall) -> str | None:
-    """The agent whose step ended last before a call that stands beside the agents' steps, as in LlamaIndex."""
+    """The agent whose step ended last before a call that stands beside the agents' steps, as in LlamaIndex.
+
+    The call's span may stand in a step of its own there.
+    """
     if call.span < 0:
         return None
-    parent = run.trace.spans[call.span].parent
-    before = [s for s in run.by_kind.get("agent", ()) if s.parent == parent and s.end_ns <= call.start_ns]
+    own = run.trace.spans[call.span].parent
+    beside = (own, run.trace.spans[own].parent) if own >= 0 else (own,)
+    steps = run.by_kind.get("agent", ())
+    before = [step for step in steps if step.parent in beside and step.end_ns <= call.start_ns]
     last = max(before, key=lambda span: span.end_ns, default=None)
     return conventions.agent_name(last.raw, run.trace.memo, last.dialect) if last is not None else None
 
