@@ -230,3 +230,9 @@ def test_printed_answer_of_llama_index() -> None:
     for value, scope, answer in ((ended, llama, "It's 7"), (cut, llama, None), (ended, "other", None)):
         attributes = {"openinference.span.kind": "CHAIN", "output.value": value}
         assert answer == openinference.agent(made("ReActAgent.run", scope=scope, attributes=attributes), Memo()).answer
+
+
+def test_a_class_names_no_agent() -> None:
+    """Where nothing but the name of a framework's class is recorded, the agent has no name."""
+    span = made("AgentExecutor", scope=f"{OI}langchain", attributes={KIND: "AGENT"})
+    assert openinference.agent_name(span) is None
