@@ -212,7 +212,9 @@ def _not_found(name: str | None, result: object) -> bool:
     """AutoGen and CrewAI: a tool that does not exist has a span without an error."""
     if not isinstance(result, str):
         return False
-    return result == "Tool not found" or (result[:7] == "Error: " and result.startswith(f"Error: tool '{name}' not found"))
+    return result == "Tool not found" or (
+        result[:7] == "Error: " and result.startswith(f"Error: tool '{name}' not found")
+    )
 
 
 def _tool_name(span: RawSpan) -> str | None:
