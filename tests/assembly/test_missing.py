@@ -58,6 +58,19 @@ def test_long_lists_are_cut() -> None:
     assert "Arguments are not recorded for 1 tool call (a)." in [item.why for item in alone.missing]
 
 
+def test_masked_content_is_said_to_be_removed() -> None:
+    """A mask in the place of the question or the answer was put there on purpose: no switch would help."""
+    masked = {
+        "gen_ai.input.messages": json.dumps([user("[REDACTED]")]),
+        "gen_ai.output.messages": json.dumps([says("[REDACTED]")]),
+    }
+    run = run_of(agent(1, **masked), chat(2, parent=1, tokens=(1, 1)))
+    assert {
+        Missing(field="query", why="What the user asked was removed from the spans."),
+        Missing(field="answer", why="The answer was removed from the spans."),
+    } <= set(run.missing)
+
+
 def test_results_nobody_can_have() -> None:
     """A failed call and one that did not run have no result to record."""
     run = run_of(

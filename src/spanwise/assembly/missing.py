@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from spanwise import conventions
+from spanwise.assembly import texts
 from spanwise.model.calls import Missing
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
@@ -40,12 +41,16 @@ def _speaks(run: Run) -> bool:
 def _query(run: Run) -> Missing | None:
     if run.query is not None:
         return None
+    if texts.recorded_query(run):
+        return Missing(field="query", why="What the user asked was removed from the spans.")
     return Missing(field="query", why="No span records what the user asked.", switch=run.content_switch)
 
 
 def _answer(run: Run) -> Missing | None:
     if run.answer is not None or _ended_in_failure(run):
         return None
+    if texts.recorded_answer(run):
+        return Missing(field="answer", why="The answer was removed from the spans.")
     return Missing(field="answer", why="No span records the final answer.", switch=run.content_switch)
 
 

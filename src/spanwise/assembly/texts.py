@@ -28,11 +28,12 @@ _MODELS = frozenset({"assistant", "model", "ai"})
 
 def query(run: Run) -> str | None:
     """What the user asked; None where a mask stands in its place."""
-    said = _query(run)
+    said = recorded_query(run)
     return None if said is not None and is_mask(said) else said
 
 
-def _query(run: Run) -> str | None:
+def recorded_query(run: Run) -> str | None:
+    """What is recorded as the question, a mask too."""
     memo = run.trace.memo
     root = run.root_span
     if root is not None:
@@ -58,11 +59,12 @@ def _without_prompt(asked: str) -> str:
 
 def answer(run: Run) -> str | None:
     """What the run answered in the end; None where a mask stands in its place."""
-    said = _answer(run)
+    said = recorded_answer(run)
     return None if said is not None and is_mask(said) else said
 
 
-def _answer(run: Run) -> str | None:
+def recorded_answer(run: Run) -> str | None:
+    """What is recorded as the answer, a mask too."""
     memo = run.trace.memo
     root = run.root_span
     if root is not None:

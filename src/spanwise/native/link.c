@@ -142,6 +142,19 @@ whole(PyObject *value, long long *number)
     return !overflow;
 }
 
+/* -1, 0 or 1 by the sign of a whole number of any size; 0 with an exception set for anything else. */
+static int
+sign_of(PyObject *value)
+{
+    int overflow = 0;
+    if (value == NULL || !PyLong_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "a span's end, or what it lost, is no whole number");
+        return 0;
+    }
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow ? overflow : (number > 0) - (number < 0);
+}
+
 typedef struct {
     long long start;
     PyObject *raw;
@@ -310,13 +323,11 @@ number_all(Linker *self, PyObject *ordered, Work *work)
 static int
 count_flaws(Linker *self, PyObject *raw, PyObject *attributes, Py_ssize_t limit, Work *work)
 {
-    long long number;
-    if (!whole(slot(raw, self->end_ns), &number))
+    int ended = sign_of(slot(raw, self->end_ns)), lost = sign_of(slot(raw, self->dropped));
+    if (PyErr_Occurred())
         return -1;
-    work->unended += number <= 0;
-    if (!whole(slot(raw, self->dropped), &number))
-        return -1;
-    if (number)
+    work->unended += ended <= 0;
+    if (lost)
         work->dropped++;
     else {
         Py_ssize_t size = PyObject_Size(attributes);
@@ -391,11 +402,8 @@ link_one(Linker *self, PyObject *raw, Py_ssize_t at, Py_ssize_t limit, Work *wor
     Py_ssize_t parent;
     if (place(self, raw, at, role, &parent, work, roots, runs) < 0)
         goto done;
-    if (count_flaws(self, raw, attributes, limit, work) < 0) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_OverflowError, "a span's end or its losses are no number of 64 bits");
+    if (count_flaws(self, raw, attributes, limit, work) < 0)
         goto done;
-    }
     const Place *own = &work->places[at];
     PyObject **numbers = work->numbers + 1;
     PyObject *args[] = {raw,
