@@ -87,16 +87,16 @@ class SyncScores(SpanProcessor):
 
     Args:
         scoring: The evaluators, of which the structural ones are asked, and how their scores are labelled.
-        budget_ns: How long a root's end may take.
+        budget_ns: How long a root's end may take; a millisecond unless told.
         max_spans: From how many spans on a trace is not scored here.
     """
 
-    def __init__(self, scoring: Scoring, *, budget_ns: int = BUDGET_NS, max_spans: int = 500) -> None:
+    def __init__(self, scoring: Scoring, *, budget_ns: int | None = None, max_spans: int = 500) -> None:
         self.stats = SyncStats()
         self.active = True
         self._evaluators = structural(scoring.evaluators)
         self._thresholds = scoring.thresholds
-        self._budget_ns = budget_ns
+        self._budget_ns = BUDGET_NS if budget_ns is None else budget_ns
         self._max_spans = max_spans
         self._open: dict[int, _Open] = {}
         self._lock = threading.Lock()
