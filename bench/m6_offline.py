@@ -1,8 +1,8 @@
 """M6: spans per second from bytes in a file to its traces, against json.loads and pydantic-evals' SpanTree.
 
-The peer's path ends at a tree of spans, so that is what the target is held to: ours ends at the canonical trace, its
-runs, kinds and links. What the structural facts and seven structural scores take besides, for which the peer has
-nothing, is told beside it. Both start from the same spans: theirs always from JSON, which is what `json` reads. The
+The peer's path ends at a tree of spans, so ours is told to the canonical trace, too; the target is held to the
+structural facts of its runs, for which the peer has nothing. What seven structural scores take
+besides is told beside it. Both start from the same spans: theirs always from JSON, which is what `json` reads. The
 garbage collector is on, as in any program; `json.loads` makes many objects for it to look at, so the figures without it
 are told, too.
 """
@@ -124,7 +124,7 @@ def _timed(plan: Plan, files: dict[str, Path], label: str, count: int, *, collec
         for stage in _STAGES:
             key = f"{name} {stage}"
             fast, slow = (1e6 / median_us(taken[one], count) for one in (key, peer))
-            judged = collecting and stage == "to traces"
+            judged = collecting and stage == "to facts"
             plan.add(
                 Figure(
                     area="M6",
@@ -166,7 +166,7 @@ def _trail(plan: Plan, folder: Path) -> None:
     rounds = plan.rounds(_TRAIL_ROUNDS)
     taken = interleaved(variants, rounds=rounds)
     for stage in _STAGES:
-        judged = stage == "to traces"
+        judged = stage == "to facts"
         plan.add(
             Figure(
                 area="M6",
