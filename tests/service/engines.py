@@ -111,7 +111,7 @@ def batch_of(trace: Planned, begin: int = 0, end: int | None = None) -> Batch:
 
 
 def adds_up(engine: Engine) -> bool:
-    """Every record that was accepted is somewhere."""
+    """Every record that was accepted is somewhere, once the thread is done with what it has in hand."""
     counts, assembler = engine.counts, engine.pipeline.assembler
     stats = assembler.stats
     known = assembler.held + stats.released + stats.doubled + stats.late + sum(stats.refused.values())

@@ -31,7 +31,7 @@ def test_traces_are_scored_and_marked(tmp_path: Path) -> None:
     assert sorted((one.hex_id, 1, 20) for one in traces) == sorted(life.sink.seen())
     assert life.engine.wal is not None
     assert 0 == life.engine.wal.undone()
-    assert adds_up(life.engine)
+    life.wait(lambda: adds_up(life.engine))
     ended(life)
 
 
@@ -75,7 +75,7 @@ def test_a_killed_engine_loses_nothing(tmp_path: Path) -> None:
         assert again.offer(batch_of(trace, 10)) is None
     again.wait(lambda: again.engine.ledger.counts.done == 4)
     assert sorted((one.hex_id, 1, 20) for one in traces[4:8]) == sorted(again.sink.seen())
-    assert adds_up(again.engine)
+    again.wait(lambda: adds_up(again.engine))
     ended(again)
 
 
@@ -128,7 +128,7 @@ def test_late_spans_are_done_with(tmp_path: Path) -> None:
     life.wait(lambda: life.engine.pipeline.assembler.stats.late == 1)
     assert life.engine.wal is not None
     life.wait(lambda: life.engine.wal is not None and life.engine.wal.undone() == 0)
-    assert adds_up(life.engine)
+    life.wait(lambda: adds_up(life.engine))
     ended(life)
 
 
@@ -150,7 +150,7 @@ def test_pressure_lets_open_traces_end(tmp_path: Path) -> None:
     assert life.offer(batch_of(second, 17)) is None
     life.wait(lambda: len(life.sink.results) == 2)
     assert {"spans": 21} == life.engine.counts.refused
-    assert adds_up(life.engine)
+    life.wait(lambda: adds_up(life.engine))
     ended(life)
 
 
@@ -170,7 +170,7 @@ def test_each_bound_refuses(tmp_path: Path, bounds: Bounds, reason: str) -> None
     assert life.engine.counts.accepted + sum(life.engine.counts.refused.values()) >= 60 * 19
     sink.gate.set()
     life.wait(lambda: life.engine.queued == 0)
-    assert adds_up(life.engine)
+    life.wait(lambda: adds_up(life.engine))
     ended(life)
 
 
@@ -198,7 +198,7 @@ def test_a_full_log_is_told(tmp_path: Path) -> None:
     life.engine.wal.max_bytes = 6000
     answers = [life.offer(batch_of(trace, 0, 10)) for trace in plan(30)]
     assert {"wal"} == {answer.reason for answer in answers if answer is not None}
-    assert adds_up(life.engine) or life.engine.queued
+    life.wait(lambda: adds_up(life.engine))
     ended(life)
 
 
