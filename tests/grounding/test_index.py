@@ -119,3 +119,13 @@ def test_what_holds_with_the_next() -> None:
     filler = "xx " * (BLOCK // 3)
     index = indexed("alpha omega", f"alpha {filler}omega")
     assert ([], [0]) == (list(index.holding({0, 1})), list(index.holding({0, 1}, across=True)))
+
+
+def test_rare_words_tell_more() -> None:
+    """A word that stands on every page tells no page from another; one that few hold does."""
+    plain = "shoes and hats are kept apart in rooms of their own and so are coats " * 10
+    page = f"bag {plain} warranty {plain} label {plain} "
+    index = indexed("falcon warranty label bag", page * 9 + plain * 16 + "falcon warranty " + plain * 16 + page * 9)
+    found = finish(index.best([0, 1, 2, 3], 1))
+    assert 0 in slots_of(index.blocks[found[0]].mask)
+    assert max(block.mask.bit_count() for block in index.blocks if not block.mask & 1) == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from spanwise.grounding.index import Index, Sought, Window, weight_of
@@ -62,6 +62,8 @@ class Read(NamedTuple):
     facts: tuple[Fact, ...]
     bare: bool
     """The claim says nothing but numbers, dates, and that they are the answer."""
+    near: Mapping[int, int]
+    """The slots of the near spellings of its names, by the name's own."""
 
     @property
     def negated(self) -> bool:
@@ -120,6 +122,7 @@ def reading(text: str, sought: Sought) -> Steps[Read]:
     )
     named = {slot for word, slot in zip(words, slots, strict=True) if word.text in _ANSWER}
     context = content - {slots[at] for at in inside}
+    near = yield from _nearly(words, slots, names | first, sought)
     return Read(
         text,
         words,
@@ -131,6 +134,38 @@ def reading(text: str, sought: Sought) -> Steps[Read]:
         first,
         facts,
         context <= named,
+        near,
+    )
+
+
+def _nearly(words: Sequence[Word], slots: Sequence[int], names: Set[int], sought: Sought) -> Steps[dict[int, int]]:
+    """The slots of the near spellings of some names, by the name's own."""
+    near: dict[int, int] = {}
+    for word, slot in zip(words, slots, strict=True):
+        if slot in names and slot not in near:
+            spelt = sought.near(word.text)
+            yield
+            if spelt is not None:
+                near[slot] = spelt
+    return near
+
+
+def as_spelt(claim: Read, held: frozenset[int]) -> Read:
+    """The claim as the evidence spells its names: those that stand nowhere, while a near spelling of theirs does."""
+    spelt = {slot: near for slot, near in claim.near.items() if slot not in held and near in held}
+    if not spelt:
+        return claim
+
+    def of(slots: frozenset[int]) -> frozenset[int]:
+        return frozenset(spelt.get(slot, slot) for slot in slots)
+
+    return claim._replace(
+        slots=tuple(spelt.get(slot, slot) for slot in claim.slots),
+        weights={spelt.get(slot, slot): weight for slot, weight in claim.weights.items()},
+        content=of(claim.content),
+        context=of(claim.context),
+        names=of(claim.names),
+        first=of(claim.first),
     )
 
 
@@ -139,7 +174,10 @@ def _denies(words: Sequence[Word], at: int) -> bool:
     text = words[at].text
     if text == "longer":
         return at > 0 and words[at - 1].text == "no"
-    return (text in FAILS and at + 1 < len(words) and words[at + 1].text == "to") or not DENYING.isdisjoint(text)
+    following = words[at + 1].text if at + 1 < len(words) else ""
+    if (text == "won" and following == "t") or (text in FAILS and following == "to"):
+        return True
+    return not DENYING.isdisjoint(text)
 
 
 def _begins(text: str, word: Word) -> bool:
@@ -154,8 +192,9 @@ def _may_name(text: str, word: Word) -> bool:
 
 
 class Match(NamedTuple):
-    """What was found of a claim: its features, the blocks looked at, the windows by worth, and the best one."""
+    """What was found of a claim, as the evidence spells its names: features, blocks, windows by worth, and slots."""
 
+    claim: Read
     values: tuple[float, ...]
     blocks: tuple[int, ...]
     windows: tuple[Window, ...]
@@ -169,6 +208,8 @@ def match(claim: Read, index: Index) -> Match:
 
 def matching(claim: Read, index: Index) -> Steps[Match]:
     """The same in steps."""
+    held = index.held()
+    claim = as_spelt(claim, held)
     worth = weight_of(claim.weights)
     blocks = yield from index.best(claim.content, _BLOCKS)
     if not claim.content:  # small words are looked for in the first blocks only
@@ -178,7 +219,6 @@ def matching(claim: Read, index: Index) -> Steps[Match]:
     yield
     numbers_apart = yield from _numbers_apart(claim, index, windows[:2])
     found = windows[0].found if windows else frozenset[int]()
-    held = index.held()
     share = worth(found) / (sum(claim.weights.values()) or 1.0)
     said = [word.text for word in claim.words]
     length = max(len(said), 1)
@@ -194,7 +234,7 @@ def matching(claim: Read, index: Index) -> Steps[Match]:
         float(bool(_QUESTION.search(claim.text))),
         float(bool(said) and said[0] in _CHAT),
     )
-    return Match(values, tuple(blocks), tuple(windows), held)
+    return Match(claim, values, tuple(blocks), tuple(windows), held)
 
 
 def _gap(claim: Read, found: frozenset[int]) -> int:

@@ -8,6 +8,7 @@ support it.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from spanwise.grounding.spellings import spellings_of
 from spanwise.grounding.steps import Steps
 from spanwise.grounding.words import STOP, forms_of, is_unspaced, low, raw_of, text_of
 
@@ -40,6 +42,7 @@ class Sought:
         self.slots: dict[str, int] = {}
         self._forms: dict[bytes, int] = {}
         self._first: dict[bytes, int] = {}  # of a form that stands for several slots: which it was sought for first
+        self._near = 0  # the slots of near spellings, as a mask
         self._signs: dict[bytes, int] = {}
         self._all: set[bytes] = set()
         self._telling: set[bytes] = set()
@@ -61,6 +64,16 @@ class Sought:
         for at in slots:
             self._seek(raw, at, telling=True)
 
+    def near(self, word: str) -> int | None:
+        """The slot of the near spellings of a name, which are sought from now on; None where it has none."""
+        key = f"~{word}"
+        at = self.slots.get(key)
+        if at is None and (spellings := spellings_of(word)):
+            at = self.slots[key] = len(self.slots)
+            self._near |= 1 << at
+            self._seek(tuple(map(raw_of, spellings)), at, telling=True)
+        return at
+
     def _seek(self, forms: Sequence[bytes], at: int, *, telling: bool) -> None:
         # Forms that are not telling are sought only where a block is looked at closely.
         if self._all.isdisjoint(forms):
@@ -68,21 +81,22 @@ class Sought:
         else:
             for form in forms:
                 before = self._forms.get(form, 0)
-                if before:
-                    self._first.setdefault(form, before.bit_length() - 1)
+                words = before & ~self._near
+                if words:
+                    self._first.setdefault(form, words.bit_length() - 1)
                 self._forms[form] = before | 1 << at
         self._all.update(forms)
         if telling:
             self._telling.update(forms)
 
     def of(self, word: str) -> tuple[int, ...]:
-        """The slots that a folded word stands for."""
+        """The slots that a folded word stands for, those of near spellings last."""
         raw = raw_of(word)
         mask = self._forms.get(raw)
         if mask is None:
             sign = self._signs.get(raw)
             return () if sign is None else (sign,)
-        first = self._first.get(raw, mask.bit_length() - 1)
+        first = self._first.get(raw, (mask & ~self._near or mask).bit_length() - 1)
         return (first, *sorted(slots_of(mask ^ 1 << first)))
 
     def found(self, part: bytes) -> frozenset[int]:
@@ -152,7 +166,8 @@ class Index:
         self._parts: list[list[int]] = []
         self._bounds: dict[int, tuple[bytes, list[tuple[int, int]]]] = {}
         self._cells: dict[tuple[int, int], Window] = {}
-        self._held = self._counted = 0
+        self._met: dict[int, int] = {}
+        self._counted = 0
         self.size = 0
 
     def add(self, text: str) -> Steps[None]:
@@ -199,18 +214,36 @@ class Index:
 
     def held(self) -> frozenset[int]:
         """The sought words that stand anywhere."""
+        self._count()
+        return frozenset(self._met)
+
+    def _count(self) -> None:
+        """In how many blocks each sought word stands, with those that were read since."""
+        met = self._met
         for number in range(self._counted, len(self.blocks)):
-            self._held |= self.blocks[number].mask
+            for slot in slots_of(self.blocks[number].mask):
+                met[slot] = met.get(slot, 0) + 1
         self._counted = len(self.blocks)
-        return slots_of(self._held)
 
     def best(self, slots: Iterable[int], most: int) -> Steps[list[int]]:
-        """The numbers of the blocks that hold most of some slots, the best first; none that holds none."""
-        top: list[tuple[int, int]] = []
-        wanted = mask_of(slots)
-        for first in range(0, len(self.blocks), _RATED):
-            some = enumerate(self.blocks[first : first + _RATED], start=first)
-            rated = [(met.bit_count(), -number) for number, block in some if (met := block.mask & wanted)]
+        """The numbers of the blocks that hold most of some slots, the best first; none that holds none.
+
+        A word weighs the more, the fewer blocks hold it: one that stands on every page tells no page from another.
+        """
+        self._count()
+        many, met = len(self.blocks), self._met
+        rarity = {slot: 1.0 + math.log(many / met[slot]) for slot in slots if slot in met}
+        wanted, worth = mask_of(rarity), dict[int, float]()
+        top: list[tuple[float, int]] = []
+        for first in range(0, many, _RATED):
+            rated: list[tuple[float, int]] = []
+            for number in range(first, min(first + _RATED, many)):
+                mask = self.blocks[number].mask & wanted
+                if mask:
+                    rate = worth.get(mask)
+                    if rate is None:
+                        rate = worth[mask] = sum(rarity[slot] for slot in slots_of(mask))
+                    rated.append((rate, -number))
             top = nlargest(most, top + rated)
             yield
         return [-number for _, number in top]

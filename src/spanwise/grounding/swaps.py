@@ -9,6 +9,7 @@ from spanwise.grounding.passages import Passage, Passages
 from spanwise.grounding.steps import Steps
 from spanwise.grounding.words import STOP, Word, forms_of, negations
 
+_COPULAS = frozenset("is are was were".split())
 _ALIKE, _NEARLY, _NEGATED = 0.65, 0.6, 0.75
 _PAIRS = """\
 increase decrease|increased decreased|increases decreases|rise fall|rose fell|rises falls|rising falling|
@@ -87,15 +88,12 @@ def swapped(claim: Read, passage: Passage, passages: Passages, share: float) -> 
     if share < _ALIKE:
         return None
     yield
-    named = _renamed(claim, passage, words, lacking)
+    turned = claim.negated != passages.negated(passage, claim.slots)
+    named = None if turned else _renamed(claim, passage, words, lacking)
     if named is not None:
         return named
     yield
-    if (
-        claim.negated != passages.negated(passage, claim.slots)
-        and share >= _NEGATED
-        and not _doubly(claim, passage, passages)
-    ):
+    if turned and share >= _NEGATED and not _doubly(claim, passage, passages):
         at = words[(negations(words) or [0])[0]].start
         return Swap(
             "the evidence says that it is so" if claim.negated else "the evidence says that it is not so", -1, at
@@ -133,7 +131,7 @@ def _renamed(claim: Read, passage: Passage, words: list[Word], lacking: list[tup
         return None
     mine = {word.text for word in claim.words}
     for at, word in names:
-        for there in _beside(claim, at, words):
+        for there in [*_beside(claim, at, words), *_inverted(claim, at, words)]:
             if (
                 there.text not in mine
                 and there.text not in STOP
@@ -160,6 +158,24 @@ def _beside(claim: Read, at: int, words: list[Word]) -> list[Word]:
             if text == said:
                 steps = sorted({1, 2, abs(place - at)})
                 out += [words[one] for k in steps if 0 <= (one := number - k * step) < len(words)]
+    return out
+
+
+def _inverted(claim: Read, at: int, words: list[Word]) -> list[Word]:
+    """The words that stand on the other side of `is`: `the capital is Oslo` against `Bergen is the capital`."""
+    mine = {word.text for word in claim.words}
+    out: list[Word] = []
+    for step in (1, -1):  # where `is` stands beside the claim's word; beside the passage's it stands the other way
+        copula = at + step
+        if not 0 <= copula < len(claim.words) or claim.words[copula].text not in _COPULAS:
+            continue
+        for number, word in enumerate(words):
+            there = number + step
+            if word.text in _COPULAS and 0 <= there < len(words):
+                rest = range(number - step, -1, -1) if step > 0 else range(number - step, len(words))
+                telling = next((words[one].text for one in rest if words[one].text not in STOP), "")
+                if telling in mine:
+                    out.append(words[there])
     return out
 
 

@@ -107,6 +107,7 @@ class Judge:
     def steps(self, claim: Read) -> Steps[Told]:
         """The same in steps."""
         found = yield from matching(claim, self.index)
+        said, claim = claim, found.claim
         score = score_of(found.values, self.weights)
         context, many = claim.context, len(claim.context) or 1
         passages = yield from self.passages.of(self._chosen(claim, found))
@@ -117,7 +118,19 @@ class Judge:
         score = _within(told.verdict, score, self.weights.threshold)
         passage = told.passage or best
         at = self._middle(passage, found) if told.at is None and passage is not None else told.at
-        return Told(told.verdict, score, told.reason, passage, at, found)
+        reason = told.reason
+        if not reason and passage is not None and claim is not said:
+            reason = self._spelt(said, claim, passage)
+        return Told(told.verdict, score, reason, passage, at, found)
+
+    def _spelt(self, said: Read, claim: Read, passage: Passage) -> str:
+        """How a passage spells the first name that the claim spells in another way."""
+        for word, own, near in zip(said.words, said.slots, claim.slots, strict=True):
+            for there in self.passages.words(passage) if own != near else ():
+                if near in self.index.sought.of(there.text):
+                    seen = passage.said[there.start : there.end]
+                    return f"the claim spells {said.text[word.start : word.end]} what the evidence spells {seen}"
+        return ""
 
     def _middle(self, passage: Passage, found: Match) -> int | None:
         """Where in a passage the best window has its middle, if it has it there."""

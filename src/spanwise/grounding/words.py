@@ -56,7 +56,7 @@ STOP = frozenset(
     themselves then there thereby therefore these they thing things this those though through thus to too toward
     towards under until up upon us use used using ve very via was we well were what when where whether which while who
     whom whose why will with within without would yeah yes yet you your yours yourself yourselves actually know ok okay
-    oh think don doesn didn isn wasn aren weren couldn wouldn shouldn won ain hasn haven hadn""".split()
+    oh think don doesn didn isn wasn aren weren couldn wouldn shouldn ain hasn haven hadn""".split()
 )
 """Words that say little by themselves."""
 SPEAKERS = frozenset("i me my mine myself we us our ours ourselves you your yours yourself yourselves".split())
@@ -238,8 +238,20 @@ def forms_of(word: str) -> tuple[str, ...]:
         found |= {stem + stem[-1] + ending for ending in ("ed", "ing", "er")}
     if not word.isascii():
         found |= {bare for form in found if (bare := _bare(form)) != form}
-        found |= {form.capitalize() for form in found} | {form.upper() for form in found}
+        found = found.union(*map(cased, found))
     return tuple(found)
+
+
+def cased(form: str) -> tuple[str, ...]:
+    """How a form may stand in lowered evidence, where capitals that are no ASCII stay: all of them, or the first.
+
+    >>> cased("été"), cased("ete")
+    (('ÉtÉ', 'Été'), ())
+    """
+    if form.isascii():
+        return ()
+    capitals = "".join(sign if sign.isascii() else sign.upper() for sign in form)
+    return (capitals,) if form[0].isascii() else (capitals, capitals[:1] + form[1:])
 
 
 def stem_of(word: str) -> str:
