@@ -125,6 +125,24 @@ def test_it_survives_a_kill(tmp_path: Path) -> None:
     assert len(found) % 3 == 0
 
 
+def test_two_of_one_process_keep_the_file_from_others(tmp_path: Path) -> None:
+    """Another process that looks into the file, and closes it, takes nothing from two outboxes that use it."""
+    path = tmp_path / "out.db"
+    one, other = Outbox(path, owner="one"), Outbox(path, owner="other")
+    one.put([Group("a", parcels("1", "2"))])
+    other.put([Group("b", parcels("3"))])
+    look = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT key FROM parcels').fetchall())"
+    seen: list[str] = []
+    for _ in range(2):
+        seen.append(
+            subprocess.run([sys.executable, "-c", look, path], capture_output=True, text=True, check=True).stdout
+        )
+        one.done(one.first(1, 10**6))
+    one.close()
+    other.close()
+    assert ["[('1',), ('2',), ('3',)]\n", "[('2',), ('3',)]\n"] == seen
+
+
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     """A damaged file is moved aside, and a new one made."""
     path = tmp_path / "out.db"

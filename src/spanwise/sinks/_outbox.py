@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -298,10 +298,15 @@ def _opened(path: Path | None, wait_s: float) -> sqlite3.Connection:
 
 
 def _make(path: Path) -> None:
-    """Make the file and its folder, for this user alone."""
+    """Make the file and its folder, for this user alone.
+
+    A file that is there is not opened: closing it would let go of all locks that this process has on it, those of
+    SQLite's own connections with them, and the next process to close it would delete the log that they write to.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
         raise sqlite3.OperationalError(f"{path} cannot be written: {error.strerror}") from error
 
