@@ -122,6 +122,10 @@ class Passages:
                 return True
         return bool(_FALSE.search(passage.said))
 
+    def means(self, word: Word, slot: int) -> bool:
+        """A word of a passage is one that a slot stands for."""
+        return slot in self._index.sought.of(word.text)
+
     def columns(self, passages: Sequence[Passage]) -> list[list[float]]:
         """The numbers under each key of rows of data, as they follow one another."""
         out: dict[str, list[float]] = {}

@@ -101,6 +101,16 @@ def swapped(claim: Read, passage: Passage, passages: Passages, share: float) -> 
     return None
 
 
+def respelt(said: Read, claim: Read, passage: Passage, passages: Passages) -> str:
+    """How a passage spells the first name that the claim, as it was said, spells in another way."""
+    for word, own, near in zip(said.words, said.slots, claim.slots, strict=True):
+        for there in passages.words(passage) if own != near else ():
+            if passages.means(there, near):
+                seen = passage.said[there.start : there.end]
+                return f"the claim spells {said.text[word.start : word.end]} what the evidence spells {seen}"
+    return ""
+
+
 def _doubly(claim: Read, passage: Passage, passages: Passages) -> bool:
     """One of the two uses an opposite word together with its negation."""
     mine = {word.text for word in claim.words}

@@ -22,7 +22,7 @@ from spanwise.grounding.quantities import Fact, Quantity, relation, satisfies
 from spanwise.grounding.roles import misplaced, turned
 from spanwise.grounding.rows import Counts, beside
 from spanwise.grounding.steps import Steps, finish
-from spanwise.grounding.swaps import Swap, swapped
+from spanwise.grounding.swaps import Swap, respelt, swapped
 from spanwise.grounding.words import Word, text_of
 
 Verdict: TypeAlias = Literal["supported", "unsupported", "contradicted", "not_checkable"]
@@ -120,17 +120,8 @@ class Judge:
         at = self._middle(passage, found) if told.at is None and passage is not None else told.at
         reason = told.reason
         if not reason and passage is not None and claim is not said:
-            reason = self._spelt(said, claim, passage)
+            reason = respelt(said, claim, passage, self.passages)
         return Told(told.verdict, score, reason, passage, at, found)
-
-    def _spelt(self, said: Read, claim: Read, passage: Passage) -> str:
-        """How a passage spells the first name that the claim spells in another way."""
-        for word, own, near in zip(said.words, said.slots, claim.slots, strict=True):
-            for there in self.passages.words(passage) if own != near else ():
-                if near in self.index.sought.of(there.text):
-                    seen = passage.said[there.start : there.end]
-                    return f"the claim spells {said.text[word.start : word.end]} what the evidence spells {seen}"
-        return ""
 
     def _middle(self, passage: Passage, found: Match) -> int | None:
         """Where in a passage the best window has its middle, if it has it there."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
-import random
 import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 from contextvars import Context
+from random import SystemRandom
 from typing import TypeVar
 
 from spanwise.judges.budget import Ledger, Purse
@@ -33,6 +33,7 @@ from spanwise.judges.verdicts import Decision
 
 _T = TypeVar("_T")
 _FRAME_TOKENS = 300
+_chance = SystemRandom().random  # an app's seeded numbers are its own
 """What a provider adds to a question: the schema of the reply, and its own framing."""
 NO_MODEL = (
     f"no model is named: set {MODEL_VARIABLE}, or `models` in [tool.spanwise.judge], such as openai:gpt-5-mini,"
@@ -54,7 +55,7 @@ class Desk:
         *,
         client: Callable[[], Client] = PydanticAI,
         clock: Callable[[], float] = time.time,
-        chance: Callable[[], float] = random.random,
+        chance: Callable[[], float] = _chance,
     ) -> None:
         self._make = client
         self._clock = clock

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import math
-import random
 import sqlite3
 import threading
 import time
@@ -20,6 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import SystemRandom
 from typing import Protocol
 
 from spanwise.sinks._answer import Answer
@@ -27,6 +27,7 @@ from spanwise.sinks._outbox import Held, Outbox
 from spanwise.sinks._turn import Turn
 
 _log = logging.getLogger("spanwise")
+_chance = SystemRandom().random  # an app's seeded numbers are its own
 TRIES = 10
 _QUIET_S = 300.0
 _LOOK_S = 5.0
@@ -354,7 +355,7 @@ class Delivery:
 
     def _pause(self, seconds: float, *, jitter: bool = False) -> float:
         if jitter:
-            seconds *= 0.5 + random.random() / 2  # noqa: S311  (it spreads load, it hides nothing)
+            seconds *= 0.5 + _chance() / 2
         self._not_before = time.monotonic() + seconds
         return seconds
 

@@ -7,10 +7,10 @@ an SQLite connection in a child harms the parent's.
 from __future__ import annotations
 
 import os
-import random
 import threading
 import time
 from collections.abc import Callable
+from random import SystemRandom
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -24,6 +24,7 @@ from spanwise.store.location import Location
 TRIES = 4
 _PAUSE_S = 0.02
 _T = TypeVar("_T")
+_chance = SystemRandom().random  # an app's seeded numbers are its own
 _inherited: list[object] = []
 
 
@@ -104,7 +105,7 @@ class Database:
             if kind != "busy" or attempt >= TRIES or time.monotonic() >= deadline:
                 # Not chained: what the driver says may hold what the URL does.
                 raise self._told(kind, text)
-            time.sleep(_PAUSE_S * 2**attempt * (0.5 + random.random()))  # noqa: S311  (no secret)
+            time.sleep(_PAUSE_S * 2**attempt * (0.5 + _chance()))
             attempt += 1
 
     def _told(self, kind: Kind, text: str) -> SinkError:

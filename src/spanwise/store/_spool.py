@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from random import SystemRandom
 from typing import Literal, TypeAlias
 
 from spanwise.assembly.assembler import size_of
@@ -31,6 +31,7 @@ BATCH = 200
 STRIKES = 3
 _SOONEST_S, _LATEST_S = 0.1, 30.0
 _log = logging.getLogger("spanwise")
+_chance = SystemRandom().random  # an app's seeded numbers are its own
 
 
 class Held:
@@ -167,7 +168,7 @@ class Spool:
             with self._changed:
                 # What is flushed or closed is tried at once, and then often.
                 pause = min(delay, _SOONEST_S) if self._hurried else delay
-                self._changed.wait(pause * (0.5 + random.random() / 2))  # noqa: S311  (no secret)
+                self._changed.wait(pause * (0.5 + _chance() / 2))
                 count = 0 if self._is_late() else min(BATCH, len(self._waiting))
                 batch = [self._waiting.popleft() for _ in range(count)]
                 if not batch:
