@@ -92,7 +92,8 @@ nightly: nightly-lowest nightly-receivers nightly-newest nightly-fuzz nightly-le
 nightly-list:
 	@grep -hE '^nightly-[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
 
-nightly-lowest: lowest
+nightly-lowest: ## the tests with the lowest versions, those with them that need no second run at each change
+	@MARKED="once or not once" $(MAKE) lowest
 
 nightly-receivers: ## the service's tests with the lowest grpcio and uvicorn
 	@scripts/lowest-serve

@@ -63,7 +63,12 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.register_profile(
     "fuzz", settings.get_profile("default"), max_examples=int(os.environ.get("FUZZ_EXAMPLES", "5000"))
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+# On the wheel the same is run again, to see whether other versions do as well.
+settings.register_profile("again", settings.get_profile("ci"), max_examples=30)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE")
+    or ("again" if "SPANWISE_EXTRAS" in os.environ else "ci" if os.environ.get("CI") else "default")
+)
 
 
 def extra_may_be_missing(name: str, path: Path) -> bool:

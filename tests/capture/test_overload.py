@@ -23,6 +23,8 @@ from spanwise.capture.processor import LogCapture, SpanCapture
 from spanwise.model.result import RunResult
 from tests.capture.app import WAIT_S, App, added_up, make, tools
 
+pytestmark = pytest.mark.once
+
 __all__ = ["make"]
 
 QUEUE = 200

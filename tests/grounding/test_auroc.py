@@ -13,6 +13,8 @@ import pytest
 
 from spanwise.grounding.linear import shipped
 
+pytestmark = pytest.mark.once
+
 BARS: Mapping[str, float] = {"begin_wow_dev": 0.955, "begin_topicalchat_dev": 0.935, "wice_claim_dev": 0.78}
 
 

@@ -55,6 +55,7 @@ def test_code_runs(example: CodeExample, eval_example: EvalExample, monkeypatch:
     eval_example.run_print_check(example)
 
 
+@pytest.mark.once
 def test_generated_parts_are_up_to_date() -> None:
     """What cog generates in the pages is what it would generate now."""
     command = [sys.executable, "-m", "cogapp", "--check", "-I", "scripts", *PAGES]

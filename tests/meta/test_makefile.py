@@ -47,7 +47,7 @@ def test_make_alone_lists_the_verbs(root: Path, targets: Mapping[str, tuple[list
 
 def test_what_only_nightly_covers_is_listed(root: Path, targets: Mapping[str, tuple[list[str], str]]) -> None:
     """CI prints by name every part of nightly that it does not run itself."""
-    in_ci = {f"nightly-{step}" for step in steps(root)}
+    in_ci = {f"nightly-{step}" for step in steps(root) if not targets.get(f"nightly-{step}", ([], ""))[1]}
     assert sorted(set(targets["nightly"][0]) - in_ci) == sorted(printed(root, "nightly-list"))
 
 

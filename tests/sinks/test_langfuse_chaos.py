@@ -18,6 +18,8 @@ from tests.sinks import langfuse_chaos
 from tests.sinks.langfuse_making import FAST, a_result, a_score, five, sink_to, until
 from tests.sinks.langfuse_server import PUBLIC, SECRET, Fault, serving
 
+pytestmark = pytest.mark.once
+
 VERSIONS = ("4.60.1", "4.16.0", "3.9.0")
 
 

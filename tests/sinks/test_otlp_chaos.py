@@ -14,6 +14,8 @@ from tests.sinks.langfuse_making import a_result, five, until
 from tests.sinks.otlp_making import scores_at, sink_to
 from tests.sinks.otlp_server import Fault, OtlpServer
 
+pytestmark = pytest.mark.once
+
 
 def test_a_server_that_is_down(tmp_path: Path) -> None:
     """What is scored while the server is away for some seconds arrives when it is back."""

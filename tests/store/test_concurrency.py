@@ -18,6 +18,8 @@ from spanwise.store.failures import BusyStoreError
 from spanwise.store.store import Store
 from tests.store.keeping import content_of, result_of
 
+pytestmark = pytest.mark.once
+
 EACH = 15
 
 

@@ -144,6 +144,7 @@ def open_and_add(path: str, number: int) -> None:
         store.add([result_of(number)])
 
 
+@pytest.mark.once
 def test_many_processes_may_open_a_new_store_at_once(place: str) -> None:
     """Six processes that open the same new store make its tables once, and all their runs are kept."""
     context = multiprocessing.get_context("spawn")

@@ -101,6 +101,7 @@ def test_what_was_deleted_is_given_back_to_the_disk(tmp_path: Path, clock: Clock
     assert done.bytes <= 200_000
 
 
+@pytest.mark.once
 def test_a_store_that_is_always_written_to_stays_within_its_limit(tmp_path: Path) -> None:
     """A store with a limit of room does not grow past it by more than comes between two looks."""
     path = tmp_path / "runs.db"

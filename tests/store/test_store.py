@@ -80,6 +80,7 @@ def test_what_is_not_there_is_none(store: Store) -> None:
     assert [] == store.recent()
 
 
+@pytest.mark.once
 def test_ten_thousand_runs(tmp_path: Path) -> None:
     """10,000 runs in batches of 200 are kept within 90 s, and the last of them found within one."""
     base = [result_of(number) for number in range(1, 101)]
