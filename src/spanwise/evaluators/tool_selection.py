@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from spanwise.model.abstention import no_tool_called
 from spanwise.model.calls import ToolCall
@@ -144,16 +145,23 @@ def _against(run: Run, calls: Sequence[ToolCall], expected: tuple[str, ...], sou
         why = unseen(run)
         if why:
             return not_measurable(_NAME, f"Whether the agent called any tool cannot be told: {why}")
-    names = [call.name for call in calls if call.status in _DONE]
-    have, wants = set(names), set(expected)
-    lost = {call.name for call in calls if call.name not in have} if len(names) < len(calls) else set[str]()
-    made, met = len(have) + len(lost), len(have & wants)
-    wanted, done = Counter(expected), Counter(names)
-    if len(wants) < len(expected):
-        for name, times in wanted.items():
-            if times > 1 and name in have:
-                made += done[name] - 1
-                met += min(done[name], times) - 1
+    wanted = _counted(expected)
+    done: dict[str, int] = {}
+    failed = 0
+    for call in calls:
+        if call.status in _DONE:
+            done[call.name] = done.get(call.name, 0) + 1
+        else:
+            failed += 1
+    lost = {call.name for call in calls if call.name not in done} if failed else set[str]()
+    made, met = len(done) + len(lost), 0
+    for name, times in wanted.items():
+        count = done.get(name, 0)
+        if times == 1 or not count:
+            met += count > 0
+        else:
+            made += count - 1
+            met += min(count, times)
     value = 2 * met / (made + len(expected)) if made or expected else 1.0
     reason = _reason(met, made, len(expected), source, kind)
     idle = _idle(never_ran(run), None)
@@ -177,6 +185,11 @@ def _against(run: Run, calls: Sequence[ToolCall], expected: tuple[str, ...], sou
         ),
         recommendations=_advice(missed, lost, [call.name for call in wrong if call.name in surplus], expected),
     )
+
+
+@lru_cache(maxsize=256)
+def _counted(names: tuple[str, ...]) -> Mapping[str, int]:
+    return Counter(names)
 
 
 def _reason(met: int, made: int, expected: int, source: str, kind: str) -> str:

@@ -18,6 +18,7 @@ from spanwise.model.calls import ToolCall, canonical_of
 from spanwise.model.canonical import canonical
 from spanwise.model.content import REDACTED
 from spanwise.model.lazy import lazy
+from spanwise.native import core
 
 Key: TypeAlias = tuple[str, bytes]
 Pair: TypeAlias = tuple[ToolCall, ToolCall]
@@ -44,27 +45,27 @@ class Asked:
     The bytes are None where the arguments are not recorded whole, or differ at most in what was masked: such a call
     equals no other. `untold` names the tools of such calls that were called more than once.
 
-    Where `unlike` is true no two arguments are even nearly the same, and the bytes tell no more than that. `glances`
-    are those of the bytes, where they are known.
+    Where `unlike` is true no two calls ask even nearly the same, whatever the bytes say. `glances` are those of the
+    bytes, where they are known.
     """
 
     def __init__(
         self,
         calls: Sequence[ToolCall],
-        given: Sequence[bytes | None] | bytes,
+        given: Sequence[bytes | None] | None = None,
         untold: tuple[str, ...] = (),
         glances: Sequence[bytes] = (),
     ) -> None:
         self.untold = untold
         self.glances = glances
-        self.unlike = isinstance(given, bytes)  # all of them, each on a line, not cut up: mostly nobody reads them
+        self.unlike = given is None
         self._calls = calls
         self._given = given
 
     @lazy
     def given(self) -> Sequence[bytes | None]:
-        """The bytes of each call."""
-        return self._given.split(b"\n")[:-1] if isinstance(self._given, bytes) else self._given
+        """The bytes of each call; where no two are alike mostly nobody reads them."""
+        return [canonical_of(call) for call in self._calls] if self._given is None else self._given
 
     @lazy
     def keys(self) -> Sequence[Key | None]:
@@ -93,12 +94,20 @@ _NOTHING = Repeats()
 
 def asked_of(calls: Sequence[ToolCall]) -> Asked:
     """What each of the calls asked for."""
-    together = _together([call.raw_arguments for call in calls])
+    recorded = [call.raw_arguments for call in calls]
+    if core is not None and core.unlike([call.name for call in calls], recorded):
+        return Asked(calls)
+    return _asked(calls, recorded)
+
+
+def _asked(calls: Sequence[ToolCall], recorded: Sequence[object]) -> Asked:
+    """The same by what the arguments hold."""
+    together = _together(recorded)
     if together is not None:
         values, encoded = together
         glances = () if _has_wholes(encoded) else _glances(encoded[:-1])
         if len(set(glances)) == len(calls):
-            return Asked(calls, encoded)
+            return Asked(calls)
         if not _is_masked(encoded):
             lines = encoded.split(b"\n")[:-1]
             if not _is_canonical(encoded):

@@ -91,6 +91,10 @@ class Core(Protocol):
         """The names that begin with the prefix, in their order."""
         ...
 
+    def unlike(self, names: list[str], arguments: list[object], /) -> bool:
+        """Whether it is sure, by their names and arguments as recorded, that no two calls ask nearly the same."""
+        ...
+
     def Wire(  # noqa: N802
         self, *, span: type, event: type, link: type, packed: type, empty: object, names: Mapping[str, str]
     ) -> Wire:

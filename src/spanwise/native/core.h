@@ -25,5 +25,6 @@ slot(PyObject *instance, Py_ssize_t at)
 int add_link(PyObject *module);
 int add_fields(PyObject *module);
 int add_wire(PyObject *module);
+int add_alike(PyObject *module);
 
 #endif
