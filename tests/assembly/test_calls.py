@@ -52,6 +52,26 @@ def test_a_tool_without_a_name_bears_its_spans_name() -> None:
     assert ["lookup"] == [call.name for call in run.tool_calls]
 
 
+@pytest.mark.parametrize(
+    ("told_back", "control"),
+    [
+        ("Returning structured response: city='Paris' days=3", True),
+        ("Final result processed.", True),
+        ('"Final result processed."', True),
+        ("Paris", False),
+    ],
+)
+def test_an_output_tool_of_any_name_is_marked(told_back: str, control: bool) -> None:
+    """What a framework says when it took the output tells the tool for the output from one that works."""
+    asked = asks(("c1", "TripReport", {"city": "Paris", "days": 3}))
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, sent=[user("Plan a trip.")], got=[asked]),
+        chat(3, parent=1, sent=[user("Plan a trip."), asked, returns(("c1", told_back))], got=[says("Done.")]),
+    )
+    assert [("TripReport", control)] == [(call.name, call.control) for call in run.tool_calls]
+
+
 def test_control_tools_are_marked() -> None:
     """A tool that ends the run or hands it over is marked, not left out."""
     run = run_of(agent(1), tool(2, parent=1, name="final_answer"), tool(3, parent=1, name="search"))

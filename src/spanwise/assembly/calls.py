@@ -25,7 +25,7 @@ from spanwise.assembly.results import (
 from spanwise.assembly.verdicts import says_error, says_no_such_tool
 from spanwise.model.calls import CallStatus, ToolCall
 from spanwise.model.content import Memo, Part, ToolFields
-from spanwise.model.effects import is_control
+from spanwise.model.effects import is_control, says_output_taken
 from spanwise.model.raw import STATUS_ERROR, RawSpan
 from spanwise.model.span import Span, SpanError
 from spanwise.model.trace import Run
@@ -266,6 +266,7 @@ def _message_call(
     )
     if part is not None:
         take_result(call, part)
+        call.control = call.control or says_output_taken(call.raw_result)
     unanswered = part is None and request.part.id is not None
     refused = part is not None and says_no_such_tool(name, part.value)
     if (

@@ -8,6 +8,10 @@ from functools import lru_cache
 
 CONTROL_NAMES = frozenset({"final_answer", "finalanswer", "finalanswertool", "finish", "final_result", "submit_answer"})
 CONTROL_PREFIXES = ("transfer_to_", "transfer_back_to_", "handoff_to", "handoff")
+_OUTPUT_PREFIX = "final_result_"
+"""Behind it Pydantic AI writes the type of the output, where there are several."""
+_TAKEN = ("Returning structured response", "Final result processed")
+"""What LangChain and Pydantic AI tell a model whose output they took, whatever the output tool is called."""
 
 _EFFECT_VERBS = frozenset(
     """add append apply approve archive assign book buy cancel charge close commit copy create delete deploy disable
@@ -23,7 +27,12 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 def is_control(name: str) -> bool:
     """The tool steers the run (ends it, hands it over) and does no work of its own."""
     lowered = name.lower()
-    return lowered in CONTROL_NAMES or lowered.startswith(CONTROL_PREFIXES)
+    return lowered in CONTROL_NAMES or lowered.startswith((*CONTROL_PREFIXES, _OUTPUT_PREFIX))
+
+
+def says_output_taken(result: object) -> bool:
+    """The result of a call says that its arguments are the run's output: the tool did no work of its own."""
+    return isinstance(result, str) and result.lstrip('"').startswith(_TAKEN)
 
 
 def passes_control(name: str) -> bool:
