@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 from spanwise.errors import ModelError
+from spanwise.evaluators.grounding import bearing
 from spanwise.model.abstention import bare_repeats, no_tool_called, why_missing
 from spanwise.model.calls import Said, ToolCall
 from spanwise.model.dataflow import Flow, flows_of
+from spanwise.model.ports import outcome
 from spanwise.model.score import Evidence, Score, not_measurable
 from spanwise.model.trace import Run
 from spanwise.text import excerpt
@@ -23,7 +25,8 @@ class Efficiency:
 
     A call is of no use if it repeats an earlier one (as in redundancy), if it failed and its tool never succeeded
     afterwards, or if nothing of its result is found in a later argument, a later retrieval's query, a later message of
-    a model or the answer. A tool with side effects is of use by its effect.
+    a model or the answer, and no claim of the answer rests on it (as in grounding). A tool with side effects is of use
+    by its effect.
     """
 
     step_bands: tuple[tuple[int, float], ...] | None = None
@@ -39,18 +42,38 @@ class Efficiency:
         object.__setattr__(self, "step_bands", bands)
 
     def __call__(self, run: Run, /) -> Score:
+        return outcome(self.steps(run))
+
+    def steps(self, run: Run, /) -> Iterator[Score | None]:
+        """The score, last; before it a None after each step of the work."""
         calls = run.work
         if not calls:
-            return no_tool_called(_NAME, run)
+            yield no_tool_called(_NAME, run)
+            return
         bare = bare_repeats(calls)
         if bare:
             why = why_missing(run, "arguments")
-            return not_measurable(_NAME, f"Whether calls of {', '.join(bare)} repeat each other cannot be told: {why}")
+            yield not_measurable(_NAME, f"Whether calls of {', '.join(bare)} repeat each other cannot be told: {why}")
+            return
         repeated = {id(again): first for first, again in run.repeats.duplicates}
         lost = {id(call) for one in run.episodes if not one.recovered for call in one.failures}
         acting = run.acting
         reading = [c for c in calls if not c.failed and id(c) not in repeated and c.name not in acting]
         flows = flows_of(run, reading, deaf=repeated) if reading else ()
+        if run.answer and any(flow.fate == "unread" for flow in flows):
+            yield None
+            borne = yield from bearing(run)
+            flows = tuple(_rested_on(flow) if flow.call.span_id in borne else flow for flow in flows)
+        yield self._told(run, calls, flows, repeated, lost)
+
+    def _told(
+        self,
+        run: Run,
+        calls: Sequence[ToolCall],
+        flows: Sequence[Flow],
+        repeated: Mapping[int, ToolCall],
+        lost: Collection[int],
+    ) -> Score:
         unknown = sum(flow.fate == "unknown" for flow in flows)
         if flows and unknown == len(flows):
             why = _why_unknown(run)
@@ -67,6 +90,11 @@ class Efficiency:
             issues=tuple(_issue(call, unread, repeated.keys()) for call in run.trace.paced(useless)),
             recommendations=tuple(dict.fromkeys(_advice(call) for call in useless if id(call) in unread)),
         )
+
+
+def _rested_on(flow: Flow) -> Flow:
+    """A claim of the answer rests on the result, though no word or number of it is found there as it stands."""
+    return replace(flow, fate="read", reader=None) if flow.fate == "unread" else flow
 
 
 def _bands(given: object) -> tuple[tuple[int, float], ...] | None:

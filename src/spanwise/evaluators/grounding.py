@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from spanwise.grounding.answers import Judged, Message, Verdicts, judge_all, judging
-from spanwise.grounding.pool import SOURCES, Kind, Pool, pool_of, pooling
+from spanwise.grounding.pool import KINDS, SOURCES, Kind, Pool, pool_of, pooling
+from spanwise.grounding.quantities import facts_in
+from spanwise.grounding.steps import Steps
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import is_redacted
 from spanwise.model.ports import outcome
@@ -54,11 +56,15 @@ class Grounding:
             yield _unanswered(run)
             return
         yield None
-        pool = yield from pooling(run, self._kinds())
-        yield None
-        if not pool.pieces or all(piece.kind == "query" for piece in pool.pieces):
-            pool = Pool()
-        said = yield from judging(messages, pool)
+        kinds = self._kinds()
+        found = run.once(_Found)
+        if self.of != "answer" or kinds != KINDS:
+            pool, said = yield from _judged(run, messages, kinds)
+        elif found.whole is None:
+            pool, said = yield from _judged(run, messages, kinds)
+            found.bearing = _bearing(said)
+        else:
+            (pool, said), found.whole = found.whole, None
         yield self._told(run, pool, messages, said)
 
     def _kinds(self) -> tuple[Kind, ...]:
@@ -76,6 +82,41 @@ class Grounding:
         if not pool.pieces:
             return not_measurable(_NAME, _why_no_evidence(run))
         return _score(run, pool, messages if self.of == "messages" else (), said)
+
+
+class _Found:
+    """What of the judgement of a run's answer by all evidence is kept for others who ask."""
+
+    def __init__(self, run: Run) -> None:
+        del run
+        self.whole: tuple[Pool, Verdicts] | None = None
+        self.bearing: frozenset[str] | None = None
+
+
+def bearing(run: Run, /) -> Steps[frozenset[str]]:
+    """The spans of tools whose results bear out what the final answer says with a number, a date or a name, in steps.
+
+    It may stand there in another form, in another unit or spelling, or be calculated from what stands there.
+    """
+    found = run.once(_Found)
+    if found.bearing is None:
+        found.whole = yield from _judged(run, _final(run), KINDS)
+        found.bearing = _bearing(found.whole[1])
+    return found.bearing
+
+
+def _bearing(said: Verdicts) -> frozenset[str]:
+    good = (one for one in said.of("supported") if one.kind == "tool" and one.span_id)
+    return frozenset(one.span_id for one in good if one.reason or facts_in(one.claim))
+
+
+def _judged(run: Run, messages: Sequence[Message], kinds: Sequence[Kind]) -> Steps[tuple[Pool, Verdicts]]:
+    """The evidence of some kinds, and the verdicts by it."""
+    pool = yield from pooling(run, kinds)
+    yield
+    if not pool.pieces or all(piece.kind == "query" for piece in pool.pieces):
+        pool = Pool()
+    return pool, (yield from judging(messages, pool))
 
 
 def judged_of(run: Run, /) -> tuple[Judged, ...]:

@@ -191,6 +191,15 @@ def _may_name(text: str, word: Word) -> bool:
     return text[word.start].isupper() and len(word.text) > 2 and not plain
 
 
+def digits_of(fact: Fact, claim: Read) -> frozenset[int]:
+    """The groups of digits in a number or date, as slots."""
+    return frozenset(
+        slot
+        for word, slot in zip(claim.words, claim.slots, strict=True)
+        if fact.start <= word.start < fact.end and word.text.isdecimal()
+    )
+
+
 class Match(NamedTuple):
     """What was found of a claim, as the evidence spells its names: features, blocks, windows by worth, and slots."""
 

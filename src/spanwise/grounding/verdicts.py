@@ -13,7 +13,7 @@ from spanwise.grounding.codes import Codes
 from spanwise.grounding.comparisons import compared
 from spanwise.grounding.dates import Date, weekday_of
 from spanwise.grounding.derive import calculates, derived, elapsed
-from spanwise.grounding.features import Match, Read, matching
+from spanwise.grounding.features import Match, Read, digits_of, matching
 from spanwise.grounding.index import Index, even
 from spanwise.grounding.labels import misassigned, mislabelled
 from spanwise.grounding.linear import Weights, score_of
@@ -48,6 +48,8 @@ _OTHERS = 40
 _RANKED = 60
 """So many passages, those with most of the claim's words first, are gone through for other numbers than the claim's."""
 _STEP, _GONE, _FEW, _SHARED = 4, 12, 25, 60  # so many are compared or gone through in one step
+_CALCULATED = 12
+"""Of so many passages, those with most of the claim's words first, numbers are taken to calculate with."""
 _SMALL = 16_000
 """Evidence of up to so many bytes is gone through for a number from end to end."""
 # Where there is a limit, `up to 12` is another one than 8.
@@ -144,7 +146,7 @@ class Judge:
         """The first blocks in which a number of the claim stands digit by digit."""
         out: list[int] = []
         for fact in claim.facts:
-            digits = _digits(fact, claim)
+            digits = digits_of(fact, claim)
             if digits:
                 out += islice(self.index.holding(digits), _HOLDING)
         return out
@@ -224,7 +226,7 @@ class Judge:
                     held = same
                 continue
             if (yield from self._derived(fact, claim, ranked)):
-                held = held or (ranked[0] if ranked else None)
+                held = held or self._numbered_first(ranked)
                 continue
             if against and satisfies(against.fact, fact) and not _LIMIT.search(against.passage.said):
                 held = held or against.passage
@@ -236,13 +238,18 @@ class Judge:
             return Finding("unsupported", f"{said} stands nowhere in the evidence", closest), None
         return None, held
 
+    def _numbered_first(self, ranked: list[Passage]) -> Passage | None:
+        """The best of the passages that a number was calculated from: one that holds any number."""
+        best = ranked[0] if ranked else None
+        return next((one for one in ranked[:_CALCULATED] if self.passages.facts(one)), best)
+
     def _compared(
         self, fact: Fact, claim: Read, ranked: list[Passage], share: Callable[[Passage], float]
     ) -> Steps[tuple[Passage | None, Other | None]]:
         """The best passage that says the same, and the best that says another thing in its place."""
         same: Passage | None = None
         other: Other | None = None
-        digits = _digits(fact, claim) or frozenset({-1})
+        digits = digits_of(fact, claim) or frozenset({-1})
         for number, passage in enumerate(ranked):
             if number >= _RANKED and not digits <= passage.found:
                 continue
@@ -354,7 +361,7 @@ class Judge:
         if not isinstance(fact, Quantity):
             return ""
         near = [one for one in claim.facts if isinstance(one, Quantity) and one is not fact]
-        top = ranked[:12]
+        top = ranked[:_CALCULATED]
         seen: list[Quantity] = []
         for passage in top:
             facts = yield from self.passages.read(passage)
@@ -377,15 +384,6 @@ def _within(verdict: Verdict, score: float, threshold: float) -> float:
 
 def _end_of(word: Word) -> int:
     return word.end
-
-
-def _digits(fact: Fact, claim: Read) -> frozenset[int]:
-    """The groups of digits in a number or date, as slots."""
-    return frozenset(
-        slot
-        for word, slot in zip(claim.words, claim.slots, strict=True)
-        if fact.start <= word.start < fact.end and word.text.isdecimal()
-    )
 
 
 def _alone(claim: Read, found: Match, days: Collection[str]) -> str:
