@@ -138,7 +138,8 @@ class Efficiency(RunEvaluator):
 
     A call is of no use if it repeats an earlier one (as in redundancy), if it failed and its tool never succeeded
     afterwards, or if nothing of its result is found in a later argument, a later retrieval's query, a later message of
-    a model or the answer. A tool with side effects is of use by its effect.
+    a model or the answer, and no claim of the answer rests on it (as in grounding). A tool with side effects is of use
+    by its effect.
     """
 
     step_bands: tuple[tuple[int, float], ...] | None
