@@ -138,22 +138,29 @@ def show(result):
 """
 
 
-def ended(script: str) -> tuple[int, str, str, float]:
-    """How a program ends that goes on with these lines, what it says, and how long it takes."""
+LAST = """
+import os, pathlib, time
+pathlib.Path(os.environ["AT"]).write_text(str(time.monotonic()))
+"""
+
+
+def ended(script: str, folder: Path) -> tuple[int, str, str, float]:
+    """How a program ends that goes on with these lines, what it says, and how long it takes behind the last of them."""
     source = Path(__file__).resolve().parents[2] / "src"
-    begun = time.monotonic()
+    at = folder / "at"
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT + textwrap.dedent(script)],
+        [sys.executable, "-c", SCRIPT + textwrap.dedent(script) + LAST],
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, "PYTHONPATH": str(source)},
+        env={**os.environ, "PYTHONPATH": str(source), "AT": str(at)},
         check=False,
     )
-    return done.returncode, done.stdout, done.stderr, time.monotonic() - begun
+    took = time.monotonic() - float(at.read_text()) if at.exists() else 0.0
+    return done.returncode, done.stdout, done.stderr, took
 
 
-def test_an_exit_in_the_middle_of_a_run() -> None:
+def test_an_exit_in_the_middle_of_a_run(tmp_path: Path) -> None:
     """A run that has not ended when the app exits is not scored, the one before it is, and the exit is at once."""
     code, out, err, took = ended(
         """
@@ -161,26 +168,28 @@ def test_an_exit_in_the_middle_of_a_run() -> None:
         with record.run("helper", query="first"):
             pass
         record.run("helper", query="second").start_tool("search", {})
-        """
+        """,
+        tmp_path,
     )
     assert (0, "scored first []\n", "") == (code, out, err)
     assert took < CLOSE_S
 
 
-def test_an_exit_by_an_exception() -> None:
+def test_an_exit_by_an_exception(tmp_path: Path) -> None:
     """An exception that nobody catches ends the run and the app, and the run is scored with its failed call."""
     code, out, err, _ = ended(
         """
         spanwise.instrument(sinks=[show])
         with record.run("helper", query="first") as run, run.start_tool("search", {}):
             raise LookupError("gone")
-        """
+        """,
+        tmp_path,
     )
     assert (1, "scored first [('search', 'error')]\n") == (code, out)
     assert err.endswith("LookupError: gone\n")
 
 
-def test_an_exit_while_an_evaluator_hangs() -> None:
+def test_an_exit_while_an_evaluator_hangs(tmp_path: Path) -> None:
     """The exit waits for an evaluator as long as it said that it would, and says what it left."""
     code, out, err, took = ended(
         """
@@ -188,7 +197,8 @@ def test_an_exit_while_an_evaluator_hangs() -> None:
         with record.run("helper", query="first"):
             pass
         print("done", flush=True)
-        """
+        """,
+        tmp_path,
     )
     assert (0, "done\n") == (code, out)
     assert "not everything was scored within 5 s of the end\n" == err
