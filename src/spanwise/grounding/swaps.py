@@ -10,6 +10,8 @@ from spanwise.grounding.steps import Steps
 from spanwise.grounding.words import STOP, Word, forms_of, negations
 
 _COPULAS = frozenset("is are was were".split())
+_NEAR = 8
+"""Within so many words of `is` the first telling one is looked for."""
 _ALIKE, _NEARLY, _NEGATED = 0.65, 0.6, 0.75
 _PAIRS = """\
 increase decrease|increased decreased|increases decreases|rise fall|rose fell|rises falls|rising falling|
@@ -182,8 +184,10 @@ def _inverted(claim: Read, at: int, words: list[Word]) -> list[Word]:
         for number, word in enumerate(words):
             there = number + step
             if word.text in _COPULAS and 0 <= there < len(words):
-                rest = range(number - step, -1, -1) if step > 0 else range(number - step, len(words))
-                telling = next((words[one].text for one in rest if words[one].text not in STOP), "")
+                rest = (
+                    words[max(number - _NEAR, 0) : number][::-1] if step > 0 else words[number + 1 : number + 1 + _NEAR]
+                )
+                telling = next((one.text for one in rest if one.text not in STOP), "")
                 if telling in mine:
                     out.append(words[there])
     return out
