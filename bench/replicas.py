@@ -2,14 +2,16 @@
 
 Each scorer is a `spanwise serve` with its write-ahead log and the structural evaluators, bound to a core of its own.
 The sender has made all requests before, each of traces whose ids name one scorer, as a balancer by trace id would send
-them. The clock runs from the first request until the last run is scored: with one scorer, then with two that get as
-much each. Whatever they wait for counts, be it the disk, memory, each other or the sender, so that the figure can fail.
-Where there is no third core, the sender takes its time from the scorers, which the note tells.
+them: to one scorer, then to two that get as much each. Told is what is scored in a second of the clock while all are at
+work, from the tenth part of what the slower one gets to the last tenth of what the faster one does. Whatever they wait
+for counts, be it the disk, memory, each other or the sender, so that the figure can fail. Where there is no third core,
+the sender takes its time from the scorers, which the note tells.
 
 What does not count is work of others on the machine, which two bound scorers cannot evade and one can: a round in which
-it took more than some percent of the cores is done again, and where no calm ones come the figure gets no verdict. Told
-beside it is what a scorer's processor time for a span says: it grows where two get into each other's way in caches and
-memory, but knows nothing of waiting.
+it took more than some percent of the cores is done again, and where no calm ones come the figure gets no verdict. That
+is programs of others and what the host keeps back; what the system does for the scorers' disk and network is theirs.
+Told beside it is what a scorer's processor time for a span says: it grows where two get into each other's way in caches
+and memory, but knows nothing of waiting.
 """
 
 from __future__ import annotations
@@ -37,13 +39,15 @@ if TYPE_CHECKING:
     import grpc
 
 _RUNS, _SPANS = 10, 50
-_REQUESTS, _WARM = 30, 8
+_REQUESTS, _WARM = 60, 8
 _SENDERS = 2
-_ROUNDS = 5
-_TRIES = 3
+_ROUNDS = 15
+_TRIES = 2
 _CALM = 0.05
 _TARGET = 1.8
-_START_S, _DEAF_S, _POLL_S = 30.0, 120.0, 0.01
+_START_S, _DEAF_S, _POLL_S = 30.0, 120.0, 0.02
+_BEGUN = 0.1
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _SETTINGS = """
 evaluators = ["tool_selection", "redundancy", "loops", "recovery", "latency", "cost", "handoffs"]
 [serve]
@@ -58,6 +62,7 @@ wal = {{ folder = {folder!r} }}
 
 @dataclass(frozen=True)
 class _Taken:
+    spans_per_s: float
     wall_s: float
     servers_s: float
     sender_s: float
@@ -96,10 +101,10 @@ class _Scorer:
             found = re.search(rb"^spanwise_serve_scored_total (\d+)$", page.read(), re.MULTILINE)
         return int(found[1]) if found else 0
 
-    def cpu_s(self) -> float:
-        """Processor time so far."""
+    def cpu_s(self) -> tuple[float, float]:
+        """Processor time so far: of its own code, and of the system for it."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return int(fields[11]) / _TICKS, int(fields[12]) / _TICKS
 
     def stop(self) -> None:
         """End it."""
@@ -144,19 +149,19 @@ def _tell(plan: Plan, label: str, pairs: list[tuple[_Taken, _Taken]], rounds: in
     calm = _calm(pairs)
     is_calm = len(calm) == rounds
     one, two = zip(*(calm if is_calm else pairs), strict=True)
-    spans = _REQUESTS * _RUNS * _SPANS
-    alone, both = (statistics.median(of.wall_s for of in taken) for taken in (one, two))
+    alone, both = (statistics.median(of.spans_per_s for of in taken) for taken in (one, two))
     sender = statistics.median(of.sender_s / of.wall_s for of in two)
     foreign = statistics.median(max(first.foreign, second.foreign) for first, second in pairs)
     calmness = "" if is_calm else f"; no verdict, for work of others took {foreign:.0%} of the cores"
     note = (
-        f"{len(one)} rounds on {cores} cores, by the clock: {spans / alone:,.0f} and {2 * spans / both:,.0f} spans/s;"
+        f"{len(one)} rounds on {cores} cores, by the clock: {alone:,.0f} and {both:,.0f} spans/s;"
         f" the sender took {sender:.0%} of a core{calmness}"
     )
     name, target = f"two scorers / one, {label}", _TARGET if is_calm else None
-    value = statistics.median(2 * first.wall_s / second.wall_s for first, second in zip(one, two, strict=True))
+    value = statistics.median(second.spans_per_s / first.spans_per_s for first, second in zip(one, two, strict=True))
     plan.add(Figure(area="M11", name=name, value=value, unit="x", op=">=", target=target, note=note))
     value = statistics.median(4 * first.servers_s / second.servers_s for first, second in zip(one, two, strict=True))
+    spans = _REQUESTS * _RUNS * _SPANS
     note = f"{statistics.median(of.servers_s for of in one) / spans * 1e6:.1f} us/span alone, sums of threads"
     plan.add(Figure(area="M11", name=f"the same by processor time, {label}", value=value, unit="x", note=note))
 
@@ -167,9 +172,8 @@ def _work(scorers: Sequence[_Scorer], bodies: Sequence[bytes], requests: int) ->
         scorer: [renamed(bodies[at % len(bodies)], random.getrandbits(47) * 2 + number % 2) for at in range(requests)]
         for number, scorer in enumerate(scorers)
     }
-    goals = {scorer: scorer.scored() + requests * _RUNS for scorer in scorers}
-    cpu_s = sum(scorer.cpu_s() for scorer in scorers)
-    began, sent, busy_s = time.monotonic(), time.process_time(), _busy_s()
+    before = [scorer.scored() for scorer in scorers]
+    cpu_s, began, sent, others_s = _cpu_s(scorers), time.monotonic(), os.times(), _user_s()
     threads = [
         threading.Thread(target=_send, args=(to, bodies_of))
         for scorer, bodies_of in waiting.items()
@@ -177,23 +181,39 @@ def _work(scorers: Sequence[_Scorer], bodies: Sequence[bytes], requests: int) ->
     ]
     for thread in threads:
         thread.start()
+    spans_per_s = _scored(scorers, before, requests * _RUNS)
     for thread in threads:
         thread.join()
-    sender_s = time.process_time() - sent
-    while any(scorer.scored() < goal for scorer, goal in goals.items()):
-        if time.monotonic() - began > _DEAF_S:
+    wall_s, now = time.monotonic() - began, os.times()
+    user_s, system_s = (after - before for after, before in zip(_cpu_s(scorers), cpu_s, strict=True))
+    sender_s = now.user + now.system - sent.user - sent.system
+    foreign_s = _user_s() - others_s - user_s - (now.user - sent.user)
+    return _Taken(spans_per_s, wall_s, user_s + system_s, sender_s, foreign_s / wall_s / (os.cpu_count() or 1))
+
+
+def _scored(scorers: Sequence[_Scorer], before: Sequence[int], runs: int) -> float:
+    """Wait until each scored so many more; spans a second of all, while none was still beginning or already done."""
+    seen: list[tuple[float, list[int]]] = []
+    until = time.monotonic() + _DEAF_S
+    while not seen or min(seen[-1][1]) < runs:
+        if time.monotonic() > until:
             raise RuntimeError("the scorers did not score what they took")
         time.sleep(_POLL_S)
-    wall_s = time.monotonic() - began
-    servers_s = sum(scorer.cpu_s() for scorer in scorers) - cpu_s
-    foreign_s = _busy_s() - busy_s - servers_s - (time.process_time() - sent)
-    return _Taken(wall_s, servers_s, sender_s, foreign_s / wall_s / (os.cpu_count() or 1))
+        seen.append((time.monotonic(), [at.scored() - was for at, was in zip(scorers, before, strict=True)]))
+    busy = [of for of in seen if min(of[1]) >= _BEGUN * runs and max(of[1]) < (1 - _BEGUN) * runs]
+    (first_s, first), (last_s, last) = busy[0], busy[-1]
+    return (sum(last) - sum(first)) * _SPANS / (last_s - first_s)
 
 
-def _busy_s() -> float:
-    """Processor time that anything on the machine has taken, or that others kept from it."""
-    user, nice, system, _, _, *others = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
-    return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK")
+def _cpu_s(scorers: Sequence[_Scorer]) -> tuple[float, float]:
+    user_s, system_s = zip(*(scorer.cpu_s() for scorer in scorers), strict=True)
+    return sum(user_s), sum(system_s)
+
+
+def _user_s() -> float:
+    """Processor time that programs on the machine have taken, or that its host kept back."""
+    user, nice, *_, steal = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+    return (user + nice + steal) / _TICKS
 
 
 def _send(to: grpc.Channel, bodies: list[bytes]) -> None:
