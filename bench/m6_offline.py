@@ -166,7 +166,7 @@ def _trail(plan: Plan, folder: Path) -> None:
     rounds = plan.rounds(_TRAIL_ROUNDS)
     taken = interleaved(variants, rounds=rounds)
     for stage in _STAGES:
-        judged = stage == "to facts"
+        judged = stage != "to scores"  # to traces is what the peer does; to facts is what is asked of the other formats
         plan.add(
             Figure(
                 area="M6",

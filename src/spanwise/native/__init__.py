@@ -20,6 +20,18 @@ Group: TypeAlias = tuple[object, object] | None
 """A scope and a frame; None for one whose spans are skipped."""
 Packed: TypeAlias = tuple[list[object], int] | None
 
+Extent: TypeAlias = tuple[int, int]
+"""Where a value stands in the text: its first byte, and the one behind its last."""
+Texts: TypeAlias = tuple[
+    str, str | None, str | None, str | None, str | None, str | None, str | None, str | None, str | None
+]
+"""Id, parent, name, kind, service, scope and its version, status and its message."""
+Places: TypeAlias = tuple[Extent, Extent | None, Extent | None, Extent | None, Extent | None]
+"""Where time, duration, resource, events and links stand."""
+Row: TypeAlias = tuple[Texts, Places, dict[str, Extent] | None, int | None, str | None]
+"""With where the attributes stand, how many log records there are, and the id of the nearest span above with one."""
+Nested: TypeAlias = tuple[str, list[Row]] | None
+
 
 class Linker(Protocol):
     """Puts raw spans in order and links them: the twin of the same loops in assembly/tree.py."""
@@ -57,6 +69,10 @@ class Wire(Protocol):
 
     def spans(self, run: bytes, scope: object, /) -> Spans:
         """The spans of a run of JSON objects with commas between them."""
+        ...
+
+    def nested(self, text: bytes, /) -> Nested:
+        """The trace id and the spans of a trace of TRAIL: the twin of decoding it in sources/trail.py."""
         ...
 
 

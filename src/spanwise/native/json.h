@@ -56,6 +56,14 @@ PyObject *json_real(Json *json);
 int json_id(Json *json, Py_ssize_t size, Bytes *id);
 /* The extent of an object, whatever is in it. */
 int json_extent(Json *json, Bytes *extent);
+/* The number that four hexadecimal digits are. */
+int json_four_digits(const unsigned char *at, unsigned *found);
+/* The next member of an object whose brace is passed: its key as it is written, its colon passed, too; 0 at the closing
+ * brace, ODD at all else. */
+int json_member(Json *json, int *count, Bytes *key);
+/* Any value, nested so many levels deep at most: where it stands. All of JSON's grammar is looked at, but not whether
+ * texts are UTF-8. */
+int json_passed(Json *json, int depth, Bytes *extent);
 /* The attributes of a span, an event or a link; an empty list leaves NULL there. */
 int json_attributes(Json *json, PyObject **into);
 

@@ -64,8 +64,8 @@ plain(const unsigned char *at, const unsigned char *end, uint64_t *high, unsigne
     return at;
 }
 
-static int
-four_digits(const unsigned char *at, unsigned *found)
+int
+json_four_digits(const unsigned char *at, unsigned *found)
 {
     *found = 0;
     for (int i = 0; i < 4; i++) {
@@ -91,11 +91,11 @@ escape(Json *json, unsigned char *to)
         *to++ = values[byte];
         return to;
     }
-    if (byte != 'u' || !four_digits(json->at, &code))
+    if (byte != 'u' || !json_four_digits(json->at, &code))
         return NULL;
     json->at += 4;
     if (code >= 0xD800 && code < 0xE000) {
-        if (code >= 0xDC00 || json->at[0] != '\\' || json->at[1] != 'u' || !four_digits(json->at + 2, &low) ||
+        if (code >= 0xDC00 || json->at[0] != '\\' || json->at[1] != 'u' || !json_four_digits(json->at + 2, &low) ||
             low < 0xDC00 || low >= 0xE000)
             return NULL;
         json->at += 6;

@@ -233,6 +233,7 @@ static PyMethodDef wire_methods[] = {
     {"pack", (PyCFunction)proto_pack, METH_VARARGS, "The same as bytes each, and how many were skipped."},
     {"document", (PyCFunction)json_document, METH_VARARGS, "The spans of a JSON document; None where it declines."},
     {"spans", (PyCFunction)json_spans, METH_VARARGS, "The spans of JSON objects with commas between them."},
+    {"nested", (PyCFunction)json_nested, METH_O, "The id and the spans of a nested trace; None where it declines."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -51,5 +51,6 @@ PyObject *proto_traces(Wire *wire, PyObject *args);
 PyObject *proto_pack(Wire *wire, PyObject *args);
 PyObject *json_document(Wire *wire, PyObject *args);
 PyObject *json_spans(Wire *wire, PyObject *args);
+PyObject *json_nested(Wire *wire, PyObject *text);
 
 #endif

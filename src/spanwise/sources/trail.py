@@ -2,21 +2,24 @@
 
 These files are large for what they tell: the conversation so far stands on every model span, twice. So the attributes
 of a span are split by name while the file is decoded, and a value is decoded when it is first read; most never are.
+The compiled part, where it was built, only tells where they stand.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import cast
+from typing import TypeAlias, cast
 
 import msgspec
 from msgspec import Raw
 
 from spanwise.model.raw import EMPTY, RawEvent, RawLink, RawSpan, Scope
+from spanwise.native import Extent, Row
 from spanwise.sources._json_text import skip_mark
 from spanwise.sources._open import Input
+from spanwise.sources._otlp_compiled import WIRE
 from spanwise.sources._outline import ITEM, below, outline
 from spanwise.sources._records import decode_record, fields_of, text_of
 from spanwise.sources._source import Intake, Record, Source
@@ -27,26 +30,26 @@ STATUSES: Mapping[str | None, int] = {"Ok": 1, "Error": 2}
 LOGS = "log record of a TRAIL trace: it repeats what a function was given and gave back"
 # An escape: a whole pair of surrogates, half of one (the group), or any other.
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
-_FIRST_LOOK = 1024
+_FIRST_LOOK = 512
 _KEYS = frozenset({"span_name", "span_attributes", "child_spans"})
 
 
 class _Span(msgspec.Struct, gc=False):
     span_id: str
     timestamp: datetime
-    span_name: str | None = None
     parent_span_id: str | None = None
-    duration: timedelta | None = None
+    span_name: str | None = None
     span_kind: str | None = None
     service_name: str | None = None
     scope_name: str | None = None
     scope_version: str | None = None
-    resource_attributes: Raw = Raw(b"{}")
-    span_attributes: dict[str, Raw] | None = None
     status_code: str | None = None
     status_message: str | None = None
+    duration: timedelta | None = None
+    resource_attributes: Raw = Raw(b"{}")
     events: list[dict[str, object]] | None = None
     links: list[dict[str, object]] | None = None
+    span_attributes: dict[str, Raw] | None = None
     logs: list[Raw] | None = None
     child_spans: list[_Span] | None = None
 
@@ -56,8 +59,14 @@ class _Trace(msgspec.Struct, gc=False):
     spans: list[_Span]
 
 
+_Found: TypeAlias = tuple[_Span, Mapping[str, object], str | None, int]
+"""A span, its attributes, the id of the nearest one above it that has an id, and how many log records it holds."""
+
 _decode_trace = msgspec.json.Decoder(_Trace).decode
 _decode_value = msgspec.json.Decoder().decode
+_decode_time = msgspec.json.Decoder(datetime).decode
+_decode_duration = msgspec.json.Decoder(timedelta | None).decode
+_decode_dicts = msgspec.json.Decoder(list[dict[str, object]] | None).decode
 
 
 def _value(raw: Raw) -> object:
@@ -70,16 +79,23 @@ def _value(raw: Raw) -> object:
 
 
 class LazyAttributes(Mapping[str, object]):
-    """Attributes of which each value is decoded when it is first read."""
+    """Attributes of which each value is decoded when it is first read.
 
-    __slots__ = ("_held",)
+    Until then it is Raw, or an extent of the text: a tuple, which no decoded value is.
+    """
 
-    def __init__(self, held: dict[str, object]) -> None:
-        self._held = held
+    __slots__ = ("_held", "_text")
+
+    def __init__(self, held: Mapping[str, object], text: bytes = b"") -> None:
+        self._held = cast("dict[str, object]", held)
+        self._text = text
 
     def __getitem__(self, name: str) -> object:
         found = self._held[name]
-        if type(found) is Raw:
+        if type(found) is tuple:
+            start, end = cast("Extent", found)
+            found = self._held[name] = _value(Raw(self._text[start:end]))
+        elif type(found) is Raw:
             found = self._held[name] = _value(found)
         return found
 
@@ -99,6 +115,9 @@ class LazyAttributes(Mapping[str, object]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def __reduce__(self) -> tuple[type[LazyAttributes], tuple[dict[str, object]]]:
+        return LazyAttributes, (dict(self),)  # not with the whole text
+
 
 def sniff(head: bytes, name: str) -> bool:
     """Whether the text is an object whose `spans` are written in TRAIL's names."""
@@ -117,9 +136,41 @@ def read(data: Input, /, *, intake: Intake) -> Iterator[Record]:
     skip_mark(data)
     content = data.read_all(at_most=intake.limits.record_bytes)
     try:
-        yield from _flat(_decode_trace(content), intake, "")
+        yield from _quick(content, intake) or _flat(_decode_trace(content), intake, "")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         yield from _with_care(content, intake)
+
+
+def _quick(content: bytes, intake: Intake) -> list[Record] | None:
+    """The spans of a plain trace by the compiled part; None where it declines."""
+    found = None if WIRE is None else WIRE.nested(content)
+    if found is None:
+        return None
+    trace_id, rows = found
+    return _built(trace_id, [_placed(row, content) for row in rows], intake)
+
+
+def _placed(row: Row, content: bytes) -> _Found:
+    """A span whose short texts are made already, and of which all else stands in the text."""
+    texts, (time, duration, resource, events, links), attributes, logs, above = row
+    span_id, parent, name, kind, service, scope, version, code, message = texts
+    span = _Span(
+        span_id,
+        _decode_time(content[time[0] : time[1]]),
+        parent,
+        name,
+        kind,
+        service,
+        scope,
+        version,
+        code,
+        message,
+        _decode_duration(content[duration[0] : duration[1]]) if duration else None,
+        Raw(content[resource[0] : resource[1]] if resource else b"{}"),
+        _decode_dicts(content[events[0] : events[1]]) if events else None,
+        _decode_dicts(content[links[0] : links[1]]) if links else None,
+    )
+    return span, LazyAttributes(attributes, content) if attributes else EMPTY, above, logs or 0
 
 
 def _with_care(content: bytes, intake: Intake) -> Iterator[Record]:
@@ -162,23 +213,25 @@ def _lines(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _flat(trace: _Trace, intake: Intake, where: str) -> list[Record]:
     """The spans of one trace, taken out of their nesting."""
-    build = _Builder(trace.trace_id, intake).span
-    records: list[Record] = []
-    refused = 0
+    found: list[_Found] = []
     waiting: list[tuple[_Span, str | None]] = [(root, None) for root in reversed(trace.spans)]
     while waiting:
         span, above = waiting.pop()
-        if span.logs:
-            intake.ignore(LOGS, count=len(span.logs))
-        if span.span_id:
-            records.append(build(span, above))
-            above = span.span_id
-        else:
-            refused += 1
+        attributes = LazyAttributes(span.span_attributes) if span.span_attributes else EMPTY
+        found.append((span, attributes, above, len(span.logs or ())))
         if span.child_spans:
-            waiting += [(child, above) for child in reversed(span.child_spans)]
+            waiting += [(child, span.span_id or above) for child in reversed(span.child_spans)]
+    return _built(trace.trace_id, found, intake, where)
+
+
+def _built(trace_id: str, found: Sequence[_Found], intake: Intake, where: str = "") -> list[Record]:
+    """The records of spans, and what is to be told of them."""
+    build = _Builder(trace_id, intake).span
+    records: list[Record] = [build(span, attributes, above) for span, attributes, above, _ in found if span.span_id]
     intake.keep(len(records))
-    for _ in range(refused):
+    if logs := sum(count for *_, count in found):
+        intake.ignore(LOGS, count=logs)
+    for _ in range(len(found) - len(records)):
         intake.refuse("a span is left out: it has no id", place=where)
     return records
 
@@ -193,7 +246,7 @@ class _Builder:
         self._intake = intake
         self._scopes: dict[tuple[str | None, str | None, str | None, bytes], Scope] = {}
 
-    def span(self, span: _Span, above: str | None) -> RawSpan:
+    def span(self, span: _Span, attributes: Mapping[str, object], above: str | None) -> RawSpan:
         """The span, as a child of `above` where it names no parent itself."""
         start = epoch_ns(span.timestamp)
         resource = bytes(span.resource_attributes)
@@ -207,7 +260,7 @@ class _Builder:
             0 if span.duration is None else start + span.duration // MICROSECOND * 1_000,
             STATUSES.get(span.status_code, 0),
             span.status_message or "",
-            LazyAttributes(cast("dict[str, object]", span.span_attributes)) if span.span_attributes else EMPTY,
+            attributes,
             tuple([_event(event) for event in span.events]) if span.events else (),
             scope or self._scope(span, resource),
             tuple([_link(link) for link in span.links]) if span.links else (),

@@ -1,0 +1,117 @@
+"""The compiled reader of nested traces takes what decoding in Python gives, and declines the rest."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.model.raw import RawSpan
+from spanwise.sources import trail as module
+from spanwise.sources._otlp_compiled import WIRE
+from tests.sources.exports import TRACE, trail, trail_span
+from tests.sources.otlp import Outcome
+from tests.sources.twins import damaged
+
+pytestmark = pytest.mark.skipif(WIRE is None, reason="the compiled part was not built here")
+
+# What escapes, ends and blocks of text can do to a reader that looks at many bytes at once.
+_PIECES = ("\\", '"', "\n", "\u0001", "é", "😀", "a", " " * 15, "b" * 63, "\\\\" * 7, "{", "]", "/")
+_TEXTS = st.lists(st.sampled_from(_PIECES), max_size=12).map("".join)
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def seen(content: bytes) -> object:
+    """All that reading some bytes gives and tells, and whether it may be told again."""
+    outcome = Outcome(content)
+    spans = [record for record in outcome.records if isinstance(record, RawSpan)]
+    told = [(*(getattr(span, name) for name in RawSpan.__struct_fields__ if name != "attributes"),) for span in spans]
+    tally = outcome.tally
+    return (
+        told,
+        [dict(span.attributes) for span in spans],
+        outcome.messages,
+        (tally.kept, tally.refused, tally.ignored, tally.repairs),
+    )
+
+
+def both(content: bytes) -> None:
+    """Hold the two readers to the same."""
+    compiled = seen(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "WIRE", None)
+        assert seen(content) == compiled
+
+
+def taken(content: bytes) -> bool:
+    """Whether the compiled reader takes it."""
+    assert WIRE is not None
+    return WIRE.nested(content) is not None
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_plain_traces_are_taken(indent: int | None) -> None:
+    """A trace as the benchmark writes it is taken, whatever white space is in it, and gives what Python gives."""
+    content = json.dumps(trail(), indent=indent).encode()
+    assert taken(content)
+    both(content)
+
+
+@given(st.dictionaries(_TEXTS, _VALUES, max_size=6), _TEXTS, st.booleans(), st.sampled_from([None, 1]))
+def test_any_text_reads_alike(attributes: dict[str, object], name: str, ascii_only: bool, indent: int | None) -> None:
+    """Values and names of any text, with and without escapes, are taken and read alike."""
+    inner = {**trail_span("00000000000000c1", name), "span_attributes": attributes, "what": attributes}
+    root = {**trail_span("00000000000000a1", "root", inner), "status_message": name}
+    content = json.dumps({"trace_id": TRACE, "spans": [root]}, ensure_ascii=ascii_only, indent=indent).encode()
+    assert taken(content)
+    both(content)
+
+
+@given(st.integers(0, 2**32))
+def test_damage_reads_alike(seed: int) -> None:
+    """Whatever is wrong with the bytes, spans, messages and counts are those of the reader in Python."""
+    rng = random.Random(seed)
+    text = json.dumps(trail(), indent=rng.choice((None, 2)), ensure_ascii=rng.random() < 0.5).encode()
+    broken = damaged(rng, text, b'{"span_id": "", "spans": [null, -1.5e+7, "\\ud83d\\ude00\\n"]}')
+    both(b'{"spans": [{"child_spans": []}], ' * (rng.random() < 0.1) + broken)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (b'"spans"', b'"spans": [], "spans"'),
+        (b'"span_id"', b'"span_id": "x", "span_id"'),
+        (b"How tall", rb"\ud83d"),
+        (b"How tall", rb"\x"),
+        (b'"12"', b"012"),
+        (b'"12"', b"-"),
+        (b'"12"', b"1."),
+        (b'"12"', b"[1,]"),
+        (b'"12"', b'{"a" 1}'),
+        (b'"12"', b"nul"),
+        (b'"12"', b"[" * 100 + b"]" * 100),
+    ],
+)
+def test_what_is_in_doubt_is_declined(change: tuple[bytes, bytes]) -> None:
+    """Keys that stand twice, what is no JSON and what nests deeply are left to Python."""
+    content = json.dumps(trail()).encode()
+    assert change[0] in content
+    broken = content.replace(*change, 1)
+    assert not taken(broken)
+    both(broken)
+
+
+def test_attributes_travel_without_the_whole_text() -> None:
+    """What is pickled of a span is what the span says, and not the file."""
+    document = {"trace_id": TRACE, "spans": [trail_span("00000000000000a1", "small")], "note": "x" * 100_000}
+    (span,) = Outcome(json.dumps(document).encode()).records
+    pickled = pickle.dumps(span.attributes) if isinstance(span, RawSpan) else b""
+    assert 0 < len(pickled) < 10_000
