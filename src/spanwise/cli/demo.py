@@ -18,8 +18,9 @@ from spanwise.cli.output import Output
 from spanwise.errors import SpecError
 from spanwise.model.result import RunResult
 from spanwise.offline.reading import Reading
+from spanwise.report.escapes import visible
 from spanwise.report.table import show_result
-from spanwise.report.terminal import say, visible
+from spanwise.report.terminal import say
 from spanwise.report.tree import show_run
 from spanwise.run import evaluate
 

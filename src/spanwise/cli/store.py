@@ -14,8 +14,9 @@ from spanwise.cli.options import AsTable, TableFormat, Width
 from spanwise.cli.output import Output
 from spanwise.errors import SinkError, SpecError
 from spanwise.report.encode import to_line
+from spanwise.report.escapes import visible
 from spanwise.report.kept import show_kept, show_listed, to_kept, to_listed
-from spanwise.report.terminal import rows, visible
+from spanwise.report.terminal import rows
 from spanwise.store.failures import UnusableStoreError
 from spanwise.store.location import Location, locate
 

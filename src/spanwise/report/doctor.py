@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from spanwise.report.environment import Content, Environment, Found
-from spanwise.report.terminal import rows, visible
+from spanwise.report.escapes import visible
+from spanwise.report.terminal import rows
 
 SCHEMA = "spanwise.doctor/1"
 

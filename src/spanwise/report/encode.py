@@ -10,7 +10,7 @@ from typing import cast
 
 import msgspec
 
-from spanwise.report.terminal import UNSAFE
+from spanwise.report.escapes import UNSAFE
 
 _encode = msgspec.json.Encoder().encode
 _DEPTH = 64

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spanwise.judges import Judge
-from spanwise.report.terminal import visible
+from spanwise.report.escapes import visible
 
 _FILLED = ("checks", "thresholds")
 """What a judge has from the settings, whatever it is given."""

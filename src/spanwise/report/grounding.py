@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from spanwise.grounding.answers import Judged, Verdicts
-from spanwise.report.terminal import say, shown, visible
+from spanwise.report.escapes import visible
+from spanwise.report.terminal import say, shown
 
 _STYLES = {"supported": "green", "unsupported": "yellow", "contradicted": "red", "not_checkable": "dim"}
 

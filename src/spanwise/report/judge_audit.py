@@ -7,7 +7,8 @@ from rich.text import Text
 
 from spanwise.judges.agreement import Judged, Share
 from spanwise.judges.audit import Audit
-from spanwise.report.terminal import rows, visible
+from spanwise.report.escapes import visible
+from spanwise.report.terminal import rows
 
 SCHEMA = "spanwise.judge_audit/1"
 _STYLES = {"TRUSTWORTHY": "bold green", "NEEDS CALIBRATION": "bold yellow", "UNRELIABLE": "bold red"}

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from spanwise.model.score import Score, score_id
 from spanwise.report.contract import SCHEMA, evidence_of
+from spanwise.report.escapes import visible
 from spanwise.report.table import value_of
-from spanwise.report.terminal import dollars, duration, rows, say, shown, style_of, visible
+from spanwise.report.terminal import dollars, duration, rows, say, shown, style_of
 from spanwise.store.kept import KeptRun
 
 LIST_SCHEMA = "spanwise.run/1"

@@ -12,7 +12,8 @@ from rich.text import Text
 from spanwise.model.result import RunResult
 from spanwise.model.score import Score
 from spanwise.report.contract import reason_of
-from spanwise.report.terminal import amount, rows, say, shown, style_of, visible
+from spanwise.report.escapes import visible
+from spanwise.report.terminal import amount, rows, say, shown, style_of
 
 FEW = 5
 """Up to so many runs get a table each; more get a summary."""

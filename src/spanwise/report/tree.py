@@ -12,8 +12,9 @@ from spanwise.model.calls import Tokens, ToolCall
 from spanwise.model.content import ContentState
 from spanwise.model.span import SpanError
 from spanwise.model.trace import Run
+from spanwise.report.escapes import visible
 from spanwise.report.outline import Entry, Outline, outline, walk
-from spanwise.report.terminal import dollars, duration, line, rows, say, shown, visible
+from spanwise.report.terminal import dollars, duration, line, rows, say, shown
 
 _INDENT = 4
 _ROOM = 40
