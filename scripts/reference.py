@@ -29,7 +29,7 @@ def verbs() -> None:
 def _commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     commands = getattr(group, "commands", None)
     if commands is None:
-        yield prefix, group
+        yield prefix, group.load()
         return
     for name in sorted(commands):
         yield from _commands(commands[name], f"{prefix} {name}".strip())

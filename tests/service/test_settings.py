@@ -119,7 +119,7 @@ def test_each_setting_is_a_flag_and_on_the_page(root: Path) -> None:
     """Every setting has its flag, and its row on the page with its variable and its default."""
     from spanwise.cli.main import app
 
-    command = vars(typer.main.get_command(app))["commands"]["serve"]
+    command = vars(typer.main.get_command(app))["commands"]["serve"].load()
     flags = {option for parameter in command.params for option in parameter.opts}
     page = (root / "docs" / "service.md").read_text(encoding="utf-8")
     for one in fields(ServeSettings):

@@ -19,14 +19,13 @@ import tempfile
 import traceback
 from collections.abc import Callable
 from functools import wraps
-from importlib.metadata import version
 from pathlib import Path
 from typing import ParamSpec
 
 import typer
 
 from spanwise.errors import SourceError, SpecError
-from spanwise.report.terminal import visible
+from spanwise.report.escapes import visible
 
 FINE, GATE_FAILED, UNUSABLE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 P = ParamSpec("P")
@@ -86,6 +85,8 @@ def tell_bug(error: BaseException) -> int:
 
 def write_log(error: BaseException) -> str:
     """The path of a new file that says where an exception came from, without its message, which may quote a trace."""
+    from importlib.metadata import version
+
     lines = [
         f"spanwise {version('spanwise')}, Python {platform.python_version()}, {platform.platform()}",
         f"verb: {sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].isalpha() else ''}",

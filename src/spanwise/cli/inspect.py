@@ -14,7 +14,6 @@ from spanwise.cli.progress import Waiting
 from spanwise.offline.reading import Reading
 from spanwise.report.encode import to_line
 from spanwise.report.spans import to_inspected
-from spanwise.report.tree import show_run
 
 
 def inspect(
@@ -43,6 +42,8 @@ def inspect(
             if format_ is TreeFormat.JSON:
                 out.line(to_line(to_inspected(run, content=not no_content)))
             else:
+                from spanwise.report.tree import show_run  # JSON needs nothing that draws trees
+
                 shown = partial(show_run, run=run, everything=everything, content=not no_content)
                 out.show(shown, width=width)
             if out.broken:

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import IO
-
-from rich.console import Console
+from typing import IO, TYPE_CHECKING
 
 from spanwise.cli.guard import silence
 from spanwise.errors import SpecError
-from spanwise.report.terminal import console
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Output:
@@ -51,6 +51,8 @@ class Output:
         """Have something printed on a console on the stream."""
         if self.broken:
             return
+        from spanwise.report.terminal import console
+
         try:
             what(console(self._file, width=width))
         except BrokenPipeError:

@@ -6,13 +6,13 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from spanwise.cli.guard import complain
-from spanwise.report.terminal import visible
+from spanwise.report.escapes import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 PATIENCE_S = 0.5
 
@@ -60,10 +60,15 @@ class Waiting:
         if self._bar is None:
             complain(text)
         else:
+            from rich.text import Text
+
             self._bar.console.print(Text(visible(text)), soft_wrap=True)
 
 
 def _bar(*, bytes_: bool) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     to = Console(stderr=True, highlight=False, markup=False, emoji=False)
     count = DownloadColumn() if bytes_ else MofNCompleteColumn()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), count, TimeRemainingColumn())

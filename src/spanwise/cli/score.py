@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,7 +20,9 @@ from spanwise.model.result import RunResult
 from spanwise.offline.reading import Reading
 from spanwise.report.contract import to_contract
 from spanwise.report.encode import to_line
-from spanwise.report.scores import ScoreReport
+
+if TYPE_CHECKING:
+    from spanwise.report.scores import ScoreReport
 
 _TOLD = 10
 
@@ -148,7 +150,7 @@ def _score(
 ) -> int:
     """Score, print, and say what the gate says; the exit code."""
     gate = Gate(limits, reasons=content)
-    report = ScoreReport(content=content)
+    report = None if as_json else _report(content=content)
     runs = 0
     broke = False
     with Waiting(wanted=not (as_json and out.is_terminal)) as waiting:
@@ -160,7 +162,7 @@ def _score(
                 give(result)
             gate.add(result)
             broke = broke or any(one.status == "error" for one in result.scores)
-            if as_json:
+            if report is None:
                 out.line(to_line(to_contract(result, content=content)))
             else:
                 report.add(result)
@@ -170,11 +172,17 @@ def _score(
         waiting.complain(f"note: {note}")
     if not runs and not reading.errors:
         waiting.complain("error: no run was found in what was given")
-    if runs and not as_json:
+    if runs and report is not None:
         out.show(report.show)
     verdict = gate.verdict() if limits else Verdict(code=FINE)
     _tell(verdict, waiting)
     return max(verdict.code, UNUSABLE if reading.errors or not runs else FINE, INTERNAL if broke else FINE)
+
+
+def _report(*, content: bool) -> ScoreReport:
+    from spanwise.report.scores import ScoreReport  # JSON needs nothing that draws tables
+
+    return ScoreReport(content=content)
 
 
 def _label(bad: Bad | None) -> Literal["", "alert", "warn"]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from os import PathLike
 
-from spanwise.catalog import PROFILES, default_evaluators
 from spanwise.errors import ModelError, SourceError
 from spanwise.evals.given import CaseEvaluator, on_runs
 from spanwise.evaluators.overall import Overall
@@ -64,6 +63,9 @@ def _chosen(
             if problem:
                 raise ModelError(f"{called!r} is no evaluator, {problem}; expected {EXPECTED}.")
         return made, overall
+    # Whoever only reads, such as `spanwise inspect`, needs none of the built-ins.
+    from spanwise.catalog import PROFILES, default_evaluators
+
     name = profile or "default"
     if name not in PROFILES:
         raise ModelError(f"There is no profile {name!r}; known: {', '.join(PROFILES)}.")
