@@ -25,7 +25,7 @@ from spanwise.assembly.results import (
 from spanwise.assembly.verdicts import says_error, says_no_such_tool
 from spanwise.model.calls import CallStatus, ToolCall
 from spanwise.model.content import Memo, Part, ToolFields
-from spanwise.model.effects import is_control, says_output_taken
+from spanwise.model.effects import is_control, is_output, says_output_taken, says_output_unused
 from spanwise.model.raw import STATUS_ERROR, RawSpan
 from spanwise.model.span import Span, SpanError
 from spanwise.model.trace import Run
@@ -120,6 +120,8 @@ def _same_call(run: Run, span: Span, name: str | None, by_span: Mapping[int, Too
 def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
     raw = span.raw
     status = _status(raw, fields)
+    if status == "retry" and says_no_such_tool(name, fields.result):
+        status = "not_run"
     return ToolCall(
         name,
         status,
@@ -238,6 +240,17 @@ def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:
         if part is None and request.part.id is not None and call.name in spanned:
             call.status = "not_run"  # all spans are here, and those who ran this tool left one
         calls.append(call)
+    _judge_outputs([call for call in calls if call.span < 0])
+
+
+def _judge_outputs(calls: Sequence[ToolCall]) -> None:
+    """A tool that gave the run its output did no work in its other calls: they were refused, or not used."""
+    outputs = {call.name for call in calls if says_output_taken(call.raw_result) or is_output(call.name)}
+    for call in calls:
+        if call.name in outputs:
+            call.control = True
+            if call.status == "ok" and not says_output_taken(call.raw_result):
+                call.status = "not_run" if says_output_unused(call.raw_result) else "retry"
 
 
 def _told_by_step(talks: Talks, loose: Sequence[Request], results: Mapping[str, Sequence[object]]) -> dict[int, Part]:

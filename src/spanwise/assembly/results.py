@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from spanwise import conventions
 from spanwise.assembly import llms
-from spanwise.assembly.verdicts import reads_like_error, says_error
+from spanwise.assembly.verdicts import asks_again, reads_like_error, says_error
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import Message, Messages, Part
 from spanwise.model.span import RUN_KINDS, Span, SpanError
@@ -33,6 +33,7 @@ class Talks:
         if not self.by_models:
             self._groups = [(span,) for span in run.spans if span.kind in RUN_KINDS]
         self._said: dict[int, Messages] = {}
+        self._records: dict[int, tuple[Message, ...]] = {}
         self._starts: dict[int, list[tuple[int, int]]] | None = None
 
     def __len__(self) -> int:
@@ -80,6 +81,17 @@ class Talks:
         """What an agent's own record holds of this turn: without what earlier turns asked and were told."""
         said = self.said(at)
         return (*_since_asked(said.input or ()), *(said.output or ()))
+
+    def record(self, agent: int) -> tuple[Message, ...]:
+        """What an agent's own span records as said in its run."""
+        if agent < 0 or not self.by_models:
+            return ()
+        found = self._records.get(agent)
+        if found is None:
+            span = self._run.trace.spans[agent]
+            said = conventions.messages(span.raw, self._run.trace.memo, span.dialect)
+            found = self._records[agent] = said.output or ()
+        return found
 
     def heard(self, at: int) -> tuple[Message, ...]:
         """What a model had been told by the time of a call; an agent's own record holds both sides."""
@@ -130,7 +142,16 @@ def results_of(talks: Talks, wanted: Sequence[Wanted]) -> tuple[dict[str, list[R
             at = talks.next_of(agent, start_ns)
             if at is not None:
                 note(at, talks.heard(at))
+    _add_recorded(talks, [(call_id, agent) for call_id, agent, _ in open_ if call_id not in results], results)
     return results, listening
+
+
+def _add_recorded(talks: Talks, wanted: Iterable[tuple[str, int]], results: dict[str, list[Result]]) -> None:
+    """Add results that no model was told any more, from the agent's own record of its run."""
+    for call_id, agent in wanted:
+        found = next((part for part in result_parts(talks.record(agent)) if part.id == call_id), None)
+        if found is not None:
+            results[call_id] = [(agent, found)]
 
 
 def recover_by_step(talks: Talks, calls: list[ToolCall]) -> None:
@@ -207,6 +228,10 @@ def pop_result(results: dict[str, list[Result]], call_id: str, agent: int) -> Pa
 def take_result(call: ToolCall, part: Part) -> None:
     """Give a call the result that the model was told, and judge by it whether the call failed."""
     call.raw_result = part.value
+    if call.span < 0 and asks_again(part.value):
+        call.status = "retry"
+        call.error = SpanError(message=str(part.value))
+        return
     failed = part.error or says_error(part.value) or (call.span < 0 and reads_like_error(part.value))
     if failed and call.status in {"ok", "unknown"}:
         call.status = "error"

@@ -65,3 +65,8 @@ def says_no_such_tool(name: str, result: object) -> bool:
         return False
     named = name in result[:200] and _NO_SUCH_TOOL.search(result[:200]) is not None
     return named or _NOT_FOUND.fullmatch(result) is not None
+
+
+def asks_again(result: object) -> bool:
+    """How Pydantic AI, in releases before 2, ends what it tells a model that has to make a call once more."""
+    return isinstance(result, str) and result.rstrip().endswith("Fix the errors and try again.")

@@ -91,7 +91,10 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
     """Messages in the form of GenAI, or format 1's events."""
     events = span.attributes.get("events")
     if events is None:
-        return _genai.messages(span, memo)
+        said = _genai.messages(span, memo)
+        if said.input is None and said.output is None:
+            said.output = _transcript(span, _history(span, memo))
+        return said
     told = list(_told(events, memo))
     sent = tuple(message for name, message in told if name != "gen_ai.choice")
     return Messages(sent or None, output(span, memo))
@@ -113,15 +116,25 @@ def _told(events: object, memo: Memo) -> Iterator[tuple[object, Message]]:
             yield fields.get("event.name"), message_of(fields if inner is None else inner, memo)
 
 
+def _history(span: RawSpan, memo: Memo) -> tuple[Message, ...]:
+    """All messages of an agent's run, those of earlier runs that it was given among them."""
+    told = span.attributes.get("all_messages_events")
+    if told is None:
+        return messages_of(span.attributes.get("pydantic_ai.all_messages"), memo) or ()
+    return tuple(message for _, message in _told(told, memo))
+
+
+def _transcript(span: RawSpan, history: tuple[Message, ...]) -> tuple[Message, ...] | None:
+    """The messages of this run alone: from the question that opened it."""
+    question = _opening(span, history)
+    return None if question is None else history[next(at for at, one in enumerate(history) if one is question) :]
+
+
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """Name, question and answer of an agent's run."""
-    get = span.attributes.get
-    told = get("all_messages_events")
-    if told is None:
-        history = messages_of(get("pydantic_ai.all_messages"), memo) or ()
-    else:
-        history = tuple(message for _, message in _told(told, memo))
-    return AgentFields(agent_name(span), _question(span, history), _answer(get("final_result"), memo))
+    opening = _opening(span, _history(span, memo))
+    asked = opening.text if opening is not None else None
+    return AgentFields(agent_name(span), asked, _answer(span.attributes.get("final_result"), memo))
 
 
 def agent_name(span: RawSpan) -> str | None:
@@ -138,23 +151,23 @@ def _answer(final: object, memo: Memo) -> str | None:
     return None if fields is not None and {"calls", "approvals"} <= set(fields) else text
 
 
-def _question(span: RawSpan, history: tuple[Message, ...]) -> str | None:
-    """What opened this run: the first user text after the history that it was given.
+def _opening(span: RawSpan, history: tuple[Message, ...]) -> Message | None:
+    """The message that opened this run: the first user text after the history that it was given.
 
     `new_message_index` counts requests and responses, of which a request may show as several messages in a row.
     Releases that do not count had no mark at all: there the last question stands that is no request to try again.
     """
     first = first_int(span.attributes, "pydantic_ai.new_message_index") or 0
     if not first and not _counts(span.scope.version):
-        history = tuple(message for message in history if not message.text.endswith(RETRY_WORDS))
-        return _genai.first_user_text(history)
+        asked = (one for one in reversed(history) if one.role == "user" and one.text)
+        return next((one for one in asked if not one.text.endswith(RETRY_WORDS)), None)
     at, before = -1, "assistant"
     for message in history:
         if "assistant" in {message.role, before}:
             at += 1
         before = message.role
         if at >= first and message.role == "user" and message.text and not is_redacted(message.text):
-            return message.text
+            return message
     return None
 
 

@@ -12,6 +12,7 @@ _OUTPUT_PREFIX = "final_result_"
 """Behind it Pydantic AI writes the type of the output, where there are several."""
 _TAKEN = ("Returning structured response", "Final result processed")
 """What LangChain and Pydantic AI tell a model whose output they took, whatever the output tool is called."""
+_UNUSED = ("Output tool not used", "Result tool not used", "Tool not executed")
 
 _EFFECT_VERBS = frozenset(
     """add append apply approve archive assign book buy cancel charge close commit copy create delete deploy disable
@@ -30,9 +31,19 @@ def is_control(name: str) -> bool:
     return lowered in CONTROL_NAMES or lowered.startswith((*CONTROL_PREFIXES, _OUTPUT_PREFIX))
 
 
+def is_output(name: str) -> bool:
+    """The tool takes the output of a Pydantic AI agent, by the name that it has unless it is given another."""
+    return name == "final_result" or name.startswith(_OUTPUT_PREFIX)
+
+
 def says_output_taken(result: object) -> bool:
     """The result of a call says that its arguments are the run's output: the tool did no work of its own."""
     return isinstance(result, str) and result.lstrip('"').startswith(_TAKEN)
+
+
+def says_output_unused(result: object) -> bool:
+    """The result of a call says that another one had given the run's output already."""
+    return isinstance(result, str) and result.lstrip('"').startswith(_UNUSED)
 
 
 def passes_control(name: str) -> bool:
