@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from spanwise.assembly.agents import agent_name
 from spanwise.model.calls import Agent, Handoff, Retrieval
 from spanwise.model.content import Document
@@ -207,3 +209,14 @@ def test_a_handoff_beside_the_steps_of_agents() -> None:
     assert [(None, "c")] == [(one.source, one.target) for one in run.handoffs]
     run = run_of(root, chat(2, parent=1, got=[asks(("h", "transfer_to_c", {}))]))
     assert [(None, "c")] == [(one.source, one.target) for one in run.handoffs]
+
+
+@pytest.mark.parametrize("name", ["supervisor", "team"])
+def test_a_handoff_in_a_graph_of_graphs(name: str) -> None:
+    """Where no agent is nearer than the graph that holds all of them, the node in which the tool ran passes control."""
+    prefix = "traceloop.association.properties."
+    place = {f"{prefix}langgraph_checkpoint_ns": "supervisor:1|tools:2", f"{prefix}__handoff_destination": "maths"}
+    call = tool(30, parent=20, name="transfer_to_agent")
+    call.attributes = {**call.attributes, **place, "traceloop.span.kind": "tool"}
+    run = run_of(agent(1, name="team"), agent(20, parent=1, name=name), call, agent(60, parent=1, name="maths"))
+    assert [("supervisor", "maths")] == [(one.source, one.target) for one in run.handoffs]

@@ -139,6 +139,7 @@ def test_crews() -> None:
     inputs = json.dumps({"topic": "France", "year": 2024})
     asked = [
         read(crew_tasks=tasks, crew_inputs=inputs, input__value=inputs).query,
+        read(crew_tasks=tasks, input__value=inputs).query,
         read(crew_tasks=tasks, crew_inputs="").query,
         read(crew_tasks="[1]", input__value="hi").query,
         read(task_description="hi", input__value="Current Task: hi").query,
@@ -146,7 +147,8 @@ def test_crews() -> None:
         read(task_key="k", output__value="hello").query,
         read(crew_tasks='[{"description": "__REDACTED__"}]').query,
     ]
-    assert ["Tell of France in 2024.", "Tell of {topic} in {year}.", "hi", "hi", "hi", None, None] == asked
+    told = "Tell of France in 2024."
+    assert [told, told, "Tell of {topic} in {year}.", "hi", "hi", "hi", None, None] == asked
 
 
 @pytest.mark.parametrize(

@@ -70,10 +70,14 @@ def _from_span(run: Run, span: Span) -> Handoff:
 
 
 def _from_call(run: Run, call: ToolCall) -> Handoff:
-    source = agent_name(run, call.agent) or _agent_before(run, call)
-    target = None
+    said = conventions.handoff(run.trace.spans[call.span].raw, run.trace.memo) if call.span >= 0 else None
+    source = agent_name(run, call.agent)
+    if said is not None and said.source is not None and source in (None, agent_name(run, run.root)):
+        source = said.source  # the nearest agent is no nearer than the graph that holds all of them
+    source = source or _agent_before(run, call)
+    target = said.target if said is not None else None
     arguments = call.arguments
-    if isinstance(arguments, Mapping):
+    if target is None and isinstance(arguments, Mapping):
         given = cast("Mapping[str, object]", arguments)
         target = next((value for key in _TARGET_KEYS if isinstance(value := given.get(key), str)), None)
     if target is None:

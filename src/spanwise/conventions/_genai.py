@@ -14,6 +14,7 @@ import msgspec
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing
+from spanwise.conventions._langgraph import told_by_command
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
 from spanwise.conventions._returned import without_google_envelopes
@@ -102,6 +103,8 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
             if said.result is None:
                 said.result = event.attributes.get("gen_ai.tool.call.result")
     result = said.result
+    if span.scope.name == LANGCHAIN and (told := told_by_command(result, memo)) is not None:
+        said.result = result = told
     if type(result) is str and result[:2] == "[<" and is_dump(result[1:]):  # printed objects: no value can be read
         said.result = None
     return said

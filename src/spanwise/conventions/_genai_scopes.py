@@ -8,13 +8,17 @@ from spanwise.model.raw import RawSpan
 
 GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("generativeai", "genai"))
 """Google's client, whose API wants every function's response as a mapping."""
+NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
+"""What LangGraph and its users call the node, or its function, in which an agent runs."""
 LANGCHAIN = "opentelemetry.instrumentation.genai.langchain"
 
 
 def is_plumbing(span: RawSpan) -> bool:
-    """LangChain's pieces around an agent (`RunnableAssign<...>`, an output parser) are said to be agents too."""
+    """LangChain's pieces around an agent (`RunnableAssign<...>`, a parser, a node's function) are said to be agents."""
     name = span.attributes.get("gen_ai.agent.name")
-    return isinstance(name, str) and name.startswith(("Runnable", "ToolsAgent", "ReActSingleInput"))
+    return isinstance(name, str) and (
+        name in NODES or name.startswith(("Runnable", "ToolsAgent", "ReActSingleInput", "route_to_"))
+    )
 
 
 def input_of(text: str, memo: Memo) -> str:

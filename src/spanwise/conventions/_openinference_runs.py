@@ -41,6 +41,7 @@ _STATE = frozenset({"messages", "state", "trajectory", "steps", "content", "upda
 _STEP = re.compile(r"Step \d+")
 _BRACKETED = re.compile(r"[\w ]+\[(.+)\]")
 _OPAQUE = re.compile(r"(?:[a-z]+_)?(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\d{6,})")
+_NODE = re.compile(r"\w+")
 _LLAMA_AGENT = "current_agent_name='"
 _DEPTH = 5
 _STOPPED = re.compile(
@@ -74,11 +75,41 @@ def _is_agent(span: RawSpan) -> bool:
 
 
 def is_langchain_agent(span: RawSpan) -> bool:
-    """LangChain's metadata names the agent whose span this is, whatever the instrumentation calls it."""
-    metadata = span.attributes.get("metadata")
-    if not isinstance(metadata, str) or "lc_agent_name" not in metadata or span.scope.name not in LANGCHAIN:
+    """LangChain names the agent whose span this is, whatever the instrumentation calls it.
+
+    `create_agent` does so in the metadata. What LangGraph's prebuilt agents say bears their name: in the state that
+    they return, and in the command by which they pass control, which leaves them as an exception.
+    """
+    if span.scope.name not in LANGCHAIN:
         return False
-    return f'"lc_agent_name": "{span.name}"' in metadata
+    attributes, name = span.attributes, span.name
+    metadata = attributes.get("metadata")
+    if isinstance(metadata, str) and "lc_agent_name" in metadata and f'"lc_agent_name": "{name}"' in metadata:
+        return True
+    state = attributes.get("output.value")
+    if isinstance(state, str):
+        return f'"type": "ai", "name": "{name}"' in state
+    return any(_passes_on(text_of(event.attributes.get("exception.message")), name) for event in span.events)
+
+
+def _passes_on(command: str | None, name: str) -> bool:
+    """The printed command holds what an agent of that name said; it begins with the run of its model."""
+    if command is None or not command.startswith("Command("):
+        return False
+    return any(f"name='{name}', id='{run}" in command for run in ("lc_run-", "run-"))
+
+
+def is_router(span: RawSpan) -> bool:
+    """A function that names the next node of a LangGraph graph, be there the word "agent" in its name or not."""
+    metadata = span.attributes.get("metadata")
+    if not isinstance(metadata, str) or '"langgraph_node": "' not in metadata:
+        return False
+    said = span.attributes.get("output.value")
+    return (
+        isinstance(said, str)
+        and f'"langgraph_node": "{span.name}"' not in metadata
+        and _NODE.fullmatch(said) is not None
+    )
 
 
 def _name(span: RawSpan) -> str | None:
@@ -130,7 +161,8 @@ def _crew_task(attributes: Attributes, memo: Memo) -> str | None:
     if found is None and "task_key" in attributes:
         result = mapping_of(memo.json(attributes.get("output.value")))
         found = first_text(result, "description") if result is not None else None
-    inputs = mapping_of(memo.json(attributes.get("crew_inputs"))) if found is not None and "{" in found else None
+    given = attributes.get("crew_inputs", attributes.get("input.value"))  # the event listener has no name for them
+    inputs = mapping_of(memo.json(given)) if found is not None and "{" in found else None
     for name, value in (inputs or {}).items():
         found = found.replace("{" + name + "}", str(value)) if found is not None else None
     return None if found is None or is_unsaid(found) else found.strip()
@@ -239,7 +271,7 @@ def _answered(value: object, memo: Memo, depth: int) -> str | None:
         return outright
     spoken = held_messages(value, memo)
     if spoken is not None:
-        return last_answer_text(spoken) or (_structured_response(fields) if fields is not None else None)
+        return last_answer_text(spoken) or (_of_state(fields) if fields is not None else None)
     return _answered_deeper(fields, memo, depth) if fields is not None else None
 
 
@@ -270,6 +302,23 @@ def _answered_component(fields: Mapping[str, object], memo: Memo, depth: int) ->
         if inner is not None and not {"replies", "answers"}.isdisjoint(inner):
             return _answered_component(inner, memo, depth + 1)
     return None
+
+
+def _of_state(fields: Mapping[str, object]) -> str | None:
+    """LangChain: the typed answer of an agent whose last message only requests it, or a worker's last word."""
+    return _structured_response(fields) or _worker_text(fields)
+
+
+def _worker_text(fields: Mapping[str, object]) -> str | None:
+    """What a worker of a supervisor reported last, which LangGraph's users write as a human's message with its name."""
+    listed = items(fields.get("messages")) or ()
+    last = mapping_of(listed[-1]) if len(listed) > 1 else None
+    if last is None:
+        return None
+    inner = mapping_of(last.get("data")) or mapping_of(last.get("kwargs")) or last
+    if inner.get("type") != "human" or not text_of(inner.get("name")):
+        return None
+    return text_of(inner.get("content"))
 
 
 def _structured_response(fields: Mapping[str, object]) -> str | None:

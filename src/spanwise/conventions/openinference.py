@@ -14,12 +14,21 @@ import msgspec
 
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._fields import amount, count, reader, text
+from spanwise.conventions._genai_scopes import NODES
+from spanwise.conventions._langgraph import passed
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_definitions import definitions
 from spanwise.conventions._openinference_envelopes import held_messages, recorded
 from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN, messages, output, requests
 from spanwise.conventions._openinference_retrieval import retrieval
-from spanwise.conventions._openinference_runs import INSTRUCTOR, LLAMA_STEP, agent, agent_name, is_langchain_agent
+from spanwise.conventions._openinference_runs import (
+    INSTRUCTOR,
+    LLAMA_STEP,
+    agent,
+    agent_name,
+    is_langchain_agent,
+    is_router,
+)
 from spanwise.conventions._openinference_tools import given, outcome
 from spanwise.conventions._payloads import invoked
 from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, text_of
@@ -59,7 +68,6 @@ TOOL_CLASSES = frozenset(
 # LangChain's AgentExecutor runs these in the place of a tool that does not exist, or of an answer it cannot parse.
 STAND_INS = frozenset({"invalid_tool", "_Exception"})
 CONTROL_FLOW = ("ParentCommand", "GraphInterrupt", "GraphBubbleUp", "NodeInterrupt")
-NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
 NOT_AGENTS = ("OutputParser", ".before_agent", ".after_agent")
 PROMPT_DETAILS = "llm.token_count.prompt_details"
 FIRST_DOCUMENT = "retrieval.documents.0.document.content"
@@ -117,6 +125,8 @@ def _langchain_agent(span: RawSpan) -> Kind:
     if FIRST_DOCUMENT in attributes:
         return "retrieval"
     name = span.name
+    if is_router(span):
+        return "workflow"
     return "workflow" if name in NODES or name.startswith("Runnable") or name.endswith(NOT_AGENTS) else "agent"
 
 
@@ -303,7 +313,9 @@ def _crew_usage(fields: LLMFields, attributes: Attributes, memo: Memo) -> None:
 
 def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
     """Source and target of an OpenAI agent's hand-off: the span's input and output, its name at the least."""
-    if not span.name.startswith(HANDOFF) or "tool.name" in span.attributes:
+    if "tool.name" in span.attributes:
+        return passed(mapping_of(memo.json(span.attributes.get("metadata"))) or {})
+    if not span.name.startswith(HANDOFF):
         return None
     target = text_of(span.attributes.get("output.value")) or span.name.removeprefix(HANDOFF)
     return HandoffFields(text_of(span.attributes.get("input.value")), target or None)

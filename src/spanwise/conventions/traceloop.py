@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from spanwise.conventions import _genai, _traceloop_crewai, _traceloop_llama_index
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._langgraph import passed
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, documents, searched
@@ -234,7 +235,7 @@ def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
     if arrow:
         found.source = found.source or _known(source)
         found.target = found.target or _known(target)
-    return found if found.source or found.target else None
+    return found if found.source or found.target else passed(span.attributes, _PROPERTY)
 
 
 def _known(name: str) -> str | None:

@@ -1,0 +1,100 @@
+"""What LangGraph tells all instrumentations: who passed control to whom, and commands in the place of results."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spanwise.conventions import _genai, _genai_scopes, openinference, traceloop
+from spanwise.conventions._langgraph import passed, told_by_command
+from spanwise.model.content import HandoffFields, Memo
+from spanwise.model.span import Kind
+from tests.conventions.test_openinference_runs import read
+from tests.recordings_io import made
+
+KIND = "openinference.span.kind"
+LANGCHAIN = "openinference.instrumentation.langchain"
+PLACE = "supervisor:74ff8a08-45c7|tools:6755004a-ebc0"
+DONE = {"type": "tool", "content": "Successfully transferred to maths", "tool_call_id": "c1"}
+COMMAND = {"graph": "__parent__", "update": {"messages": [{"type": "human", "content": "?"}, DONE]}, "goto": "maths"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"langgraph_checkpoint_ns": PLACE, "__handoff_destination": "maths"}, HandoffFields("supervisor", "maths")),
+        ({"langgraph_checkpoint_ns": f"team:1|{PLACE}"}, HandoffFields("supervisor", None)),
+        ({"langgraph_checkpoint_ns": "tools:6755004a-ebc0"}, None),
+        ({"langgraph_checkpoint_ns": 7, "__handoff_destination": "maths"}, HandoffFields(None, "maths")),
+        ({}, None),
+    ],
+)
+def test_who_passed_control(metadata: dict[str, object], expected: HandoffFields | None) -> None:
+    """The node of the parent graph in which a tool ran passes control; without a parent graph nobody does."""
+    assert expected == passed(metadata)
+    dotted = {f"traceloop.association.properties.{key}": value for key, value in metadata.items()}
+    assert expected == traceloop.handoff(made("transfer_to_maths", attributes=dotted), Memo())
+    attributes = {KIND: "TOOL", "tool.name": "transfer_to_maths", "metadata": json.dumps(metadata)}
+    assert expected == openinference.handoff(made("transfer_to_maths", attributes=attributes), Memo())
+
+
+def test_results_that_are_commands() -> None:
+    """Of a command the model is told its last tool message; what is no command, or tells nothing, stays as it is."""
+    assert "Successfully transferred to maths" == told_by_command(json.dumps(COMMAND), Memo())
+    untold = [COMMAND, "text", json.dumps({**COMMAND, "more": 1}), '{"graph": 1', json.dumps({**COMMAND, "update": []})]
+    assert [None] * 5 == [told_by_command(value, Memo()) for value in untold]
+    attributes = {"gen_ai.tool.name": "transfer_to_maths", "gen_ai.tool.call.result": json.dumps(COMMAND)}
+    assert DONE["content"] == _genai.tool(made(scope=_genai_scopes.LANGCHAIN, attributes=attributes), Memo()).result
+    assert json.dumps(COMMAND) == _genai.tool(made(attributes=attributes), Memo()).result
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "metadata", "kind"),
+    [
+        ("route_to_active_agent", "maths", {"langgraph_node": "__start__"}, "workflow"),
+        ("maths_agent", "maths", {"langgraph_node": "maths_agent"}, "agent"),
+        ("maths_agent", "It is 7.", {"langgraph_node": "work"}, "agent"),
+        ("maths_agent", "maths", {}, "agent"),
+    ],
+)
+def test_a_function_that_names_the_next_node(name: str, said: str, metadata: dict[str, str], kind: Kind) -> None:
+    """It is no agent, whatever it is called; a node is, and what answers in words."""
+    attributes = {KIND: "AGENT", "output.value": said, "metadata": json.dumps(metadata)}
+    assert kind == openinference.kind(made(name, scope=LANGCHAIN, attributes=attributes))
+
+
+def test_prebuilt_agents_sign_what_they_say() -> None:
+    """A graph whose messages bear its name is an agent; one that tools or other agents spoke in is none."""
+
+    def kind(name: str, **attributes: object) -> Kind | None:
+        dotted = {KIND: "CHAIN", **{key.replace("__", "."): value for key, value in attributes.items()}}
+        return openinference.kind(made(name, scope=LANGCHAIN, attributes=dotted))
+
+    data = {"content": "7", "type": "ai", "name": "supervisor"}
+    state = json.dumps({"messages": [{"type": "ai", "data": data}]})
+    assert ["agent", "workflow"] == [kind("supervisor", output__value=state), kind("team", output__value=state)]
+    found = json.dumps({"messages": [{"type": "tool", "data": {**data, "type": "tool"}}]})
+    assert "workflow" == kind("supervisor", output__value=found)
+    said = "Command(update={'messages': [AIMessage(content='', name='supervisor', id='lc_run--01a1-0')]})"
+    raised = {"exception.type": "langgraph.errors.ParentCommand", "exception.message": said}
+    for name, text, expected in (
+        ("supervisor", said, "agent"),
+        ("team", said, "workflow"),
+        ("supervisor", said.removeprefix("Command"), "workflow"),
+    ):
+        events = [("exception", {**raised, "exception.message": text})]
+        span = made(name, scope=LANGCHAIN, attributes={KIND: "CHAIN"}, events=events)
+        assert expected == openinference.kind(span)
+
+
+def test_the_last_word_of_a_worker() -> None:
+    """A worker that reports as a human of its own name has the last word; a human who only asked has none."""
+
+    def answer(*spoken: dict[str, object]) -> str | None:
+        state = {"messages": [{"type": "human", "data": {"type": "human", **data}} for data in spoken]}
+        return read(scope="langchain", output__value=json.dumps(state)).answer
+
+    asked = {"content": "How many?", "name": None}
+    assert "7" == answer(asked, {"content": "7", "name": "coder"})
+    assert [None, None] == [answer({"content": "7", "name": "coder"}), answer(asked, asked)]
