@@ -11,6 +11,7 @@ from spanwise.conventions._langgraph import passed, told_by_command
 from spanwise.model.content import HandoffFields, Memo
 from spanwise.model.span import Kind
 from tests.conventions.test_openinference_runs import read
+from tests.making import run_of
 from tests.recordings_io import made
 
 KIND = "openinference.span.kind"
@@ -98,3 +99,27 @@ def test_the_last_word_of_a_worker() -> None:
     asked = {"content": "How many?", "name": None}
     assert "7" == answer(asked, {"content": "7", "name": "coder"})
     assert [None, None] == [answer({"content": "7", "name": "coder"}), answer(asked, asked)]
+
+
+@pytest.mark.parametrize("kind", ["langgraph.errors.GraphInterrupt", "NodeInterrupt"])
+def test_a_tool_that_waits_for_a_human(kind: str) -> None:
+    """What LangGraph raises to wait for somebody is no failure, and no success either."""
+    raised = [("exception", {"exception.type": kind, "exception.message": "(Interrupt(value='?'),)"})]
+    tools = {KIND: "TOOL", "tool.name": "send_mail"}
+    assert openinference.tool(made(scope=LANGCHAIN, attributes=tools, events=raised), Memo()).paused
+    named = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "send_mail"}
+    waits = made(attributes={**named, "error.type": kind}, status=2)
+    assert _genai.tool(waits, Memo()).paused
+    assert not _genai.tool(made(attributes={**named, "error.type": "ValueError"}, status=2), Memo()).paused
+    assert ["unknown"] == [call.status for call in run_of(waits).tool_calls]
+
+
+def test_the_state_that_an_agent_returned() -> None:
+    """Of a LangChain agent the returned state tells what no model was told any more."""
+    told = {"type": "tool", "content": "Returning structured response: x", "tool_call_id": "c9"}
+    attributes = {KIND: "AGENT", "output.value": json.dumps({"messages": [{"type": "tool", "data": told}]})}
+    assert openinference.messages(made("a", scope=LANGCHAIN, attributes=attributes), Memo()).output is None
+    (message,) = openinference.record(made("a", scope=LANGCHAIN, attributes=attributes), Memo()) or ()
+    assert [("c9", "Returning structured response: x")] == [(part.id, part.value) for part in message.parts]
+    (plain,) = openinference.record(made("a", attributes=attributes), Memo()) or ()
+    assert message == plain

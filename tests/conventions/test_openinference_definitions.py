@@ -70,3 +70,11 @@ def test_a_schema_that_is_no_text() -> None:
     schemas["llm.tools.1.tool.json_schema"] = 7
     found = openinference.definitions(made(attributes=schemas), Memo())
     assert ["t0", "t2"] == [tool.name for tool in found or ()]
+
+
+def test_tools_of_autogen_are_never_all() -> None:
+    """Its instrumentation leaves out the tools that are schemas: the rest would pass for all."""
+    attributes = {"llm.tools.0.tool.json_schema": '{"name": "transfer_to_triage", "parameters": {"type": "object"}}'}
+    assert openinference.definitions(made(attributes=attributes), Memo()) is not None
+    scope = "openinference.instrumentation.autogen_agentchat"
+    assert openinference.definitions(made(scope=scope, attributes=attributes), Memo()) is None

@@ -328,3 +328,24 @@ def test_results_of_googles_client() -> None:
     )
     ((message),) = openinference.messages(span, Memo()).input or ()
     assert [[1]] == [part.value for part in message.parts]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Thought: I know.\nAnswer: It is 7.", [("reasoning", " I know."), ("text", "It is 7.")]),
+        (
+            "Thought: Look.\nAction: search\nAction Input: {}",
+            [("other", "Thought: Look.\nAction: search\nAction Input: {}")],
+        ),
+        ("It is 7.", [("text", "It is 7.")]),
+    ],
+)
+def test_reacting_in_text(text: str, parts: list[tuple[str, str]]) -> None:
+    """LlamaIndex's ReAct agent writes thought, request and answer into one text."""
+    said = {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": text}
+    span = made(
+        scope="openinference.instrumentation.llama_index", attributes={"openinference.span.kind": "LLM", **said}
+    )
+    (message,) = openinference.output(span, Memo()) or ()
+    assert parts == [(part.type, part.text) for part in message.parts]

@@ -152,6 +152,8 @@ def _call_of_batch(span: Span, fields: ToolFields, memo: Memo) -> ToolCall:
 def _status(raw: RawSpan, fields: ToolFields) -> CallStatus:
     if fields.retry:
         return "retry"
+    if fields.paused:
+        return "unknown"
     if raw.status_code == STATUS_ERROR or fields.failed or says_error(fields.result):
         return "error"
     if raw.end_ns <= 0 or fields.uncertain:

@@ -83,14 +83,14 @@ class Talks:
         return (*_since_asked(said.input or ()), *(said.output or ()))
 
     def record(self, agent: int) -> tuple[Message, ...]:
-        """What an agent's own span records as said in its run."""
-        if agent < 0 or not self.by_models:
+        """What the agent's own span, or else that of the run, records as said."""
+        at = agent if agent >= 0 else self._run.root
+        if at < 0 or not self.by_models:
             return ()
-        found = self._records.get(agent)
+        found = self._records.get(at)
         if found is None:
-            span = self._run.trace.spans[agent]
-            said = conventions.messages(span.raw, self._run.trace.memo, span.dialect)
-            found = self._records[agent] = said.output or ()
+            span = self._run.trace.spans[at]
+            found = self._records[at] = conventions.record(span.raw, self._run.trace.memo, span.dialect) or ()
         return found
 
     def heard(self, at: int) -> tuple[Message, ...]:

@@ -244,6 +244,12 @@ def output(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | Non
     return messages(span, memo, dialect).output
 
 
+def record(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | None:
+    """What an agent's span holds of what was said in its run."""
+    reader = CONVENTIONS[dialect].record
+    return reader(span, memo) if reader is not None else messages(span, memo, dialect).output
+
+
 def agent(span: RawSpan, memo: Memo, dialect: int) -> AgentFields:
     """What an agent or workflow span says."""
     first = _AGENT[dialect]

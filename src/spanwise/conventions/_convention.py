@@ -55,6 +55,8 @@ class Convention:
     messages: Reader[Messages] | None = None
     output: Reader[tuple[Message, ...] | None] | None = None
     """Only what the model answered: inputs repeat the conversation so far and are long. None: taken from `messages`."""
+    record: Reader[tuple[Message, ...] | None] | None = None
+    """All that an agent's span holds of its run, for what no model was told any more. None: taken from `messages`."""
     requests: Reader[Sequence[Part] | None] | None = None
     """Only the tool calls that the model asked for. None: taken from `output`."""
     answer_text: Callable[[RawSpan], str | None] | None = None

@@ -14,7 +14,7 @@ import msgspec
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing
-from spanwise.conventions._langgraph import told_by_command
+from spanwise.conventions._langgraph import is_paused, told_by_command
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
 from spanwise.conventions._returned import without_google_envelopes
@@ -33,7 +33,7 @@ from spanwise.model.content import (
     ToolDefinition,
     ToolFields,
 )
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import STATUS_ERROR, RawSpan
 from spanwise.model.span import Kind, SpanError
 
 KINDS: Mapping[str, Kind] = {
@@ -107,6 +107,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         said.result = result = told
     if type(result) is str and result[:2] == "[<" and is_dump(result[1:]):  # printed objects: no value can be read
         said.result = None
+    said.paused = span.status_code == STATUS_ERROR and is_paused(span)
     return said
 
 

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from spanwise.conventions._messages import items
 from spanwise.conventions._values import mapping_of, text_of
 from spanwise.model.content import HandoffFields, Memo
+from spanwise.model.raw import RawSpan
 
+_PAUSES = ("GraphInterrupt", "NodeInterrupt")
 _COMMAND = frozenset({"graph", "update", "goto", "resume"})
 
 
@@ -36,3 +38,12 @@ def told_by_command(result: object, memo: Memo) -> object:
         if message is not None and message.get("type") == "tool":
             return message.get("content")
     return None
+
+
+def is_paused(span: RawSpan) -> bool:
+    """The span ended by the exception with which LangGraph waits for a human, whose word starts the node anew."""
+    if not span.events and "error.type" not in span.attributes:
+        return False
+    raised = [span.attributes.get("error.type")]
+    raised += [event.attributes.get("exception.type") for event in span.events if event.name == "exception"]
+    return any(isinstance(kind, str) and kind.endswith(_PAUSES) for kind in raised)

@@ -20,12 +20,16 @@ TOOL_NAMES = ("smolagents.tools_names", "agno.tools", "agent.tools")
 _OFFERS = ("llm.tools", "llm.invocation_parameters", MANAGED, *TOOL_NAMES, "crew_agents", "crew_tasks")
 
 
+AUTOGEN = "openinference.instrumentation.autogen_agentchat"
+"""Of the tools that its client was given it writes those that are objects, and leaves out those that are schemas."""
 _SCHEMAS = tuple(f"llm.tools.{at}.tool.json_schema" for at in range(128))
 _OTHER_FORMS = ("llm.tools", "llm.tools.0.tool.name", "llm.tools.0.tool.description", "llm.tools.0.name")
 
 
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     """The tools that the model was offered; on an agent's or a crew's own span only their names."""
+    if span.scope.name == AUTOGEN:
+        return None
     attributes = span.attributes
     schemas = _schemas(attributes)
     if schemas:

@@ -33,6 +33,7 @@ _DIGITS = 9
 _DEPTH = 8
 _CONTENTS = frozenset({"content", "message.content"})
 _VALUES = ("arguments", "metadata", "schema")
+_REACT = re.compile(r"\s*Thought:(?P<thought>.*?)\n(?P<kind>Answer|Action):\s*(?P<rest>.*)", re.S)
 _RAN = re.compile(r"Error executing tool '([^']+)'")
 
 
@@ -272,7 +273,18 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
             got = held_messages(attributes.get("output.value"), memo)
     if span.scope.name == GOOGLE_GENAI:
         return (*_automatic_calls(attributes, memo), *(got or ())) or None
-    return _without_protocol(got) if got is not None and span.scope.name == DSPY else got
+    if got is None:
+        return None
+    if span.scope.name == LLAMA_INDEX:
+        return tuple(_reacting(message) for message in got)
+    return _without_protocol(got) if span.scope.name == DSPY else got
+
+
+def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """What an agent's span holds of what was said in its run: of LangChain's the state that it returned."""
+    if span.scope.name in LANGCHAIN:
+        return held_messages(span.attributes.get("output.value"), memo)
+    return output(span, memo)
 
 
 _PLAIN_CALL = re.compile(
@@ -343,6 +355,20 @@ def _answering(spoken: Iterable[Message]) -> Iterator[Message]:
                 at = next((n for n, call in enumerate(waiting) if call.name == part.name), None)
                 part.id = waiting.pop(at).id if at is not None else None
         yield message
+
+
+def _reacting(message: Message) -> Message:
+    """LlamaIndex's ReAct agent thinks, asks for tools and answers in one text: only what it answers is its answer."""
+    parts: list[Part] = []
+    for part in message.parts:
+        said = _REACT.match(part.text) if part.type == "text" else None
+        if said is None:
+            parts.append(part)
+        elif said["kind"] == "Answer":
+            parts += [Part("reasoning", said["thought"]), Part("text", said["rest"])]
+        else:
+            parts.append(Part("other", part.text))
+    return Message(message.role, tuple(parts))
 
 
 def _without_protocol(got: tuple[Message, ...]) -> tuple[Message, ...]:

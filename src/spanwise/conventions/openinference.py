@@ -15,11 +15,19 @@ import msgspec
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._fields import amount, count, reader, text
 from spanwise.conventions._genai_scopes import NODES
-from spanwise.conventions._langgraph import passed
+from spanwise.conventions._langgraph import is_paused, passed
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_definitions import definitions
 from spanwise.conventions._openinference_envelopes import held_messages, recorded
-from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN, messages, output, requests
+from spanwise.conventions._openinference_messages import (
+    GOOGLE_GENAI,
+    HAYSTACK,
+    LANGCHAIN,
+    messages,
+    output,
+    record,
+    requests,
+)
 from spanwise.conventions._openinference_retrieval import retrieval
 from spanwise.conventions._openinference_runs import (
     INSTRUCTOR,
@@ -199,7 +207,9 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         and got.value not in (None, "null")
         and recorded(attributes, "output", memo) is None
     )
-    return ToolFields(name, asked.value, got.value, call_id, failed, message=message, uncertain=cut)
+    return ToolFields(
+        name, asked.value, got.value, call_id, failed, message=message, uncertain=cut, paused=is_paused(span)
+    )
 
 
 def several(span: RawSpan, memo: Memo) -> tuple[ToolFields, ...] | None:
@@ -351,6 +361,7 @@ CONVENTION = Convention(
     llm=llm,
     messages=messages,
     output=output,
+    record=record,
     requests=requests,
     agent=agent,
     agent_name=agent_name,

@@ -91,10 +91,7 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
     """Messages in the form of GenAI, or format 1's events."""
     events = span.attributes.get("events")
     if events is None:
-        said = _genai.messages(span, memo)
-        if said.input is None and said.output is None:
-            said.output = _transcript(span, _history(span, memo))
-        return said
+        return _genai.messages(span, memo)
     told = list(_told(events, memo))
     sent = tuple(message for name, message in told if name != "gen_ai.choice")
     return Messages(sent or None, output(span, memo))
@@ -122,12 +119,6 @@ def _history(span: RawSpan, memo: Memo) -> tuple[Message, ...]:
     if told is None:
         return messages_of(span.attributes.get("pydantic_ai.all_messages"), memo) or ()
     return tuple(message for _, message in _told(told, memo))
-
-
-def _transcript(span: RawSpan, history: tuple[Message, ...]) -> tuple[Message, ...] | None:
-    """The messages of this run alone: from the question that opened it."""
-    question = _opening(span, history)
-    return None if question is None else history[next(at for at, one in enumerate(history) if one is question) :]
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
@@ -207,6 +198,7 @@ CONVENTION = Convention(
     llm=llm,
     messages=messages,
     output=output,
+    record=_history,
     requests=_genai.requests,
     answer_text=_genai.answer_text,
     agent=agent,

@@ -58,6 +58,8 @@ class ToolFields(msgspec.Struct, gc=False):
     message: str = ""
     uncertain: bool = False
     """The dialect leaves failures unmarked and no whole result tells: neither success nor failure is known."""
+    paused: bool = False
+    """The call waits for somebody outside the run, and did neither succeed nor fail, whatever the span's status."""
 
 
 class LLMFields(msgspec.Struct, gc=False):
