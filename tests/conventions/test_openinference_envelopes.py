@@ -141,3 +141,10 @@ def test_unsaid() -> None:
     """Empty, removed and printed texts are nobody's words."""
     texts = {"": True, " \n": True, "None": True, "__REDACTED__": True, "Stop(result=1": True, "None of them": False}
     assert texts == {text: is_unsaid(text) for text in texts}
+
+
+def test_answers_that_only_ask_for_tools() -> None:
+    """A list of nothing but requested calls is what the model said; a list that holds more is something else."""
+    recorded_calls = {"output.value": json.dumps([OPENAI_ADD])}
+    assert (ADD,) == said_messages(recorded_calls, Memo())
+    assert said_messages({"output.value": json.dumps([OPENAI_ADD, {"a": 1}])}, Memo()) is None

@@ -141,6 +141,9 @@ def said_messages(attributes: Attributes, memo: Memo) -> tuple[Message, ...] | N
     texts = [item for item in listed if isinstance(item, str) and not is_unsaid(item)]
     if texts and len(texts) == len(listed):  # DSPy: the completions as a list of texts
         return tuple(Message("assistant", (Part("text", text),)) for text in texts)
+    called = [fields for item in listed if (fields := mapping_of(item)) is not None and "function" in fields]
+    if called and len(called) == len(listed):  # CrewAI's event listener: nothing but the calls that were asked for
+        return (message_of({"role": "assistant", "tool_calls": called}, memo),)
     if isinstance(decoded, Mapping | list | tuple):
         return held_messages(cast("object", decoded), memo)
     text = text_of(attributes.get("output.value")) if decoded is not None else None
