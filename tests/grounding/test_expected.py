@@ -20,6 +20,7 @@ from tests.recordings_io import FOLDER, spans, with_logs
 EXPECTED: Mapping[str, Any] = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 SCORED: Mapping[str, int] = EXPECTED["scored"]["runs"]
 GERMAN: Mapping[str, int] = EXPECTED["scored_in_german"]["runs"]
+OTHERS: Mapping[str, int] = EXPECTED["scored_of_others"]["runs"]
 
 
 def runs_of(name: str) -> list[Run]:
@@ -33,7 +34,7 @@ def runs_of(name: str) -> list[Run]:
 def test_every_recording_is_judged() -> None:
     """There is an expectation for each recording, and none for another one."""
     names = {path.stem for path in FOLDER.glob("*.json") if not path.stem.endswith((".facts", ".logs"))}
-    assert names == {*SCORED, *GERMAN, *EXPECTED["not_measurable"], *EXPECTED["not_applicable"]}
+    assert names == {*SCORED, *GERMAN, *OTHERS, *EXPECTED["not_measurable"], *EXPECTED["not_applicable"]}
 
 
 @pytest.mark.parametrize("name", SCORED)
@@ -51,14 +52,17 @@ def test_answers(name: str) -> None:
             assert one.quote == texts[one.piece][one.first : one.last]
 
 
-@pytest.mark.parametrize("name", GERMAN)
-def test_answers_in_german(name: str) -> None:
-    """An answer in another language, of another town, is supported by what its own tools returned."""
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) for kind in ("scored_in_german", "scored_of_others") for name in EXPECTED[kind]["runs"]],
+)
+def test_answers_to_other_questions(kind: str, name: str) -> None:
+    """An answer in another language, or to another question, is supported by what its own tools returned."""
     runs = runs_of(name)
-    assert GERMAN[name] == len(runs)
+    assert EXPECTED[kind]["runs"][name] == len(runs)
     for run in runs:
-        assert (EXPECTED["scored_in_german"]["value"], "scored") == (Grounding()(run).value, Grounding()(run).status)
-        assert EXPECTED["scored_in_german"]["verdicts"] == [one.verdict for one in judged_of(run)]
+        assert (EXPECTED[kind]["value"], "scored") == (Grounding()(run).value, Grounding()(run).status)
+        assert EXPECTED[kind]["verdicts"] == [one.verdict for one in judged_of(run)]
 
 
 @pytest.mark.parametrize("status", ["not_measurable", "not_applicable"])
