@@ -183,8 +183,26 @@ def test_retry_outweighs_error() -> None:
 
 def test_an_inner_span_settles_what_the_outer_leaves_open() -> None:
     """Where the wrapper never ended, its inner span tells how the call went."""
-    run = run_of(agent(1), tool(2, parent=1, end=0), tool(3, parent=2))
+    run = run_of(agent(1), tool(2, parent=1, end=0), tool(3, parent=2, result=1))
     assert ["ok"] == [call.status for call in run.tool_calls]
+
+
+def test_a_call_of_which_nothing_is_recorded_may_have_returned_an_error() -> None:
+    """Without content a status that is not an error says no more than that the tool did not raise."""
+
+    def statuses(scope: str = "", *, code: int = 0, **more: object) -> list[str]:
+        found = tool(2, parent=1)
+        found.attributes |= more
+        found.status_code = code
+        found.scope = Scope(scope, "1", {})
+        return [call.status for call in run_of(agent(1), found).tool_calls]
+
+    google = "opentelemetry.instrumentation.google_genai"
+    assert ["unknown"] == statuses(google) == statuses(google, code=1)
+    assert ["error"] == statuses(google, code=2)
+    assert ["ok"] == statuses("autogen-core") == statuses("spanwise.record")
+    for key in ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.status", "mcp.method.name"):
+        assert ["ok"] == statuses(google, **{key: "tools/call"})
 
 
 def test_mcp_leaves_three_spans() -> None:

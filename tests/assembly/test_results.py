@@ -78,7 +78,7 @@ def test_a_request_recorded_twice_is_one_call() -> None:
     with_span = run_of(
         agent(1), chat(2, parent=1, got=asked), chat(20, parent=1, got=asked), tool(40, parent=1, call_id="c1")
     )
-    assert [("search", {"q": "a"}, None, "ok")] == told(with_span)
+    assert [("search", {"q": "a"}, None, "unknown")] == told(with_span)
 
 
 def test_wrapped_model_calls_ask_once() -> None:

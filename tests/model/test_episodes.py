@@ -123,7 +123,7 @@ def test_calls_known_from_messages() -> None:
     run = run_of(agent(1), chat(2, parent=1, got=[asked]), chat(30, parent=1, sent=[asked, given_]))
     assert ["error", "ok"] == [one.status for one in run.tool_calls]
     assert [None] == [episode.success for episode in run.episodes]
-    turns = [tool(10, parent=1, failed=True, end=10), tool(11, parent=1, start=10, end=10)]
+    turns = [tool(10, parent=1, failed=True, end=10), tool(11, parent=1, start=10, end=10, result=1)]
     assert [True] == [episode.recovered for episode in run_of(agent(1), *turns).episodes]
 
 

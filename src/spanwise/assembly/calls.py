@@ -156,7 +156,7 @@ def _status(raw: RawSpan, fields: ToolFields) -> CallStatus:
         return "unknown"
     if raw.status_code == STATUS_ERROR or fields.failed or says_error(fields.result):
         return "error"
-    if raw.end_ns <= 0 or fields.uncertain:
+    if raw.end_ns <= 0 or fields.uncertain or conventions.is_untold(raw, fields):
         return "unknown"
     return "ok"
 

@@ -32,6 +32,7 @@ from spanwise.conventions import (
 )
 from spanwise.conventions._convention import Convention, Reader
 from spanwise.conventions._genai import first_user_text as first_user_text
+from spanwise.conventions._genai import is_untold as is_untold
 from spanwise.conventions._genai import last_answer_text as last_answer_text
 from spanwise.conventions._genai import stated as stated
 from spanwise.model.content import (

@@ -111,6 +111,26 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     return said
 
 
+_TOLD = ("gen_ai.tool.status", "gen_ai.task.status", "mcp.method.name")
+_TELLING = frozenset({"autogen-core", "spanwise.record"})
+"""Scopes whose status tells all: AutoGen's tools fail by raising only, and `spanwise.record` was told by the app."""
+
+
+def is_untold(span: RawSpan, fields: ToolFields) -> bool:
+    """Nothing says whether the call failed: an error that a tool returns stands in its result, which is not recorded.
+
+    A status that is unset or OK tells no more than that the tool did not raise; MCP marks both failures.
+    """
+    attributes = span.attributes
+    return (
+        fields.result is None
+        and fields.arguments is None
+        and ("gen_ai.tool.name" in attributes or attributes.get("gen_ai.operation.name") == "execute_tool")
+        and span.scope.name not in _TELLING
+        and not any(key in attributes for key in _TOLD)
+    )
+
+
 def ms_of(seconds: object) -> float | None:
     """A recorded number of seconds, not negative, in milliseconds."""
     number = None if seconds is None else number_of(seconds)
