@@ -377,3 +377,19 @@ def test_definitions_are_left_to_genai() -> None:
 def test_no_reader_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader answers."""
     assert 10 == read_all(traceloop.CONVENTION, span)
+
+
+def test_agno_prints_what_a_tool_did() -> None:
+    """The execution as Pydantic prints it is read: its result, or the error of one that failed under an OK status."""
+    rest = " updated_session_state=None images=None videos=None audios=None files=None"
+
+    def read(text: str) -> tuple[object, bool]:
+        attributes = {"traceloop.span.kind": "tool", "gen_ai.tool.name": "t", "traceloop.entity.output": text}
+        said = traceloop.tool(made("t.tool", scope=traceloop.AGNO, attributes=attributes), Memo())
+        return said.result, said.failed
+
+    assert ([{"id": "d 'x'"}], False) == read("status='success' result='[{\"id\": \"d \\'x\\'\"}]' error=None" + rest)
+    assert (6840000.0, False) == read("status='success' result='6840000.0' error=None" + rest)
+    assert ("null", False) == read("status='success' result=None error=None" + rest)
+    assert ("no: 'x'", True) == read("status='failure' result=None error=\"no: 'x'\"" + rest)
+    assert ("status='success' of it", False) == read("status='success' of it")

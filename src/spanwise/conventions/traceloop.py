@@ -9,6 +9,7 @@ and by what was passed to them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from spanwise.conventions import _genai, _traceloop_crewai, _traceloop_llama_index
@@ -37,6 +38,7 @@ from spanwise.model.raw import Attributes, RawSpan
 from spanwise.model.span import Kind, SpanError
 
 SDK = "traceloop.tracer"
+AGNO = "opentelemetry.instrumentation.agno"
 SCOPES = (
     SDK,
     LLAMA_INDEX,
@@ -95,7 +97,7 @@ def _is_nested_agent(attributes: Attributes) -> bool:
 
 
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
-    """Name, arguments and result, without the callbacks' wrapping: LangChain's, MCP's, LlamaIndex's, a decorator's."""
+    """Name, arguments and result, without the wrapping of LangChain, MCP, LlamaIndex, Agno or a decorator."""
     attributes = span.attributes
     if span.scope.name == LLAMA_INDEX:
         return _traceloop_llama_index.tool(span, memo)
@@ -107,6 +109,8 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     failed = fields.get("is_error") is True and "result" in fields  # MCP's
     if failed:
         returned = fields["result"]
+    if span.scope.name == AGNO and isinstance(returned, str):
+        returned, failed = _printed_by_agno(returned)
     found = outcome(returned, memo)
     return ToolFields(
         first_text(attributes, "gen_ai.tool.name", "traceloop.entity.name"),
@@ -115,6 +119,22 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         text_of(attributes.get("gen_ai.tool.call.id")) or call_id or found.call_id,
         failed or found.failed or attributes.get("gen_ai.task.status") == "failure",
     )
+
+
+_AGNO_RESULT = re.compile(
+    r"status='(success|failure)' result=(.*) error=(None|'.*?'|\".*?\") updated_session_state=", re.S
+)
+"""An execution of Agno's as Pydantic prints it; the error stands where the result of a failed one would."""
+
+
+def _printed_by_agno(text: str) -> tuple[object, bool]:
+    """What a tool returned, or the error that it failed with."""
+    found = _AGNO_RESULT.match(text)
+    if found is None:
+        return text, False
+    failed = found.group(1) == "failure"
+    value = found.group(3 if failed else 2)
+    return "null" if value == "None" else read_repr(value), failed
 
 
 def _either(attributes: Attributes, key: str, other: str) -> object:
