@@ -42,6 +42,7 @@ NAMES = {
     "root": "mlflow.openai.agent_run_root",
     "session": "session.id",
     "user": "user.id",
+    "object_name": "name",
 }
 
 
@@ -269,3 +270,33 @@ def test_context() -> None:
 def test_no_reader_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader answers."""
     assert 9 == read_all(mlflow.CONVENTION, span)
+
+
+def test_methods_of_llama_index() -> None:
+    """Spans named after methods: tool and agent by the fields beside, the model's preparation no call of the model."""
+    blocks = {"blocks": [{"block_type": "text", "text": "6840000.0"}]}
+    called = span("TOOL", "FunctionTool.acall", inputs={"kwargs": {"x": 1}}, outputs=blocks, object_name="calculator")
+    assert ToolFields("calculator", {"x": 1}, 6840000.0) == mlflow.tool(called, Memo())
+    assert "other" == mlflow.kind(span("LLM", "OpenAILike._prepare_chat_with_tools"))
+    found = {"result": {"response": {"role": "assistant", "blocks": []}, "current_agent_name": "research_agent"}}
+    assert "research_agent" == mlflow.agent(span("AGENT", "FunctionAgent.run", outputs=found), Memo()).name
+    usage = {"prompt_tokens_details": {"cached_tokens": 64}, "completion_tokens_details": {"reasoning_tokens": 3}}
+    said = mlflow.llm(span("CHAT_MODEL", usage={"input_tokens": 5, "output_tokens": 2}), Memo())
+    assert (5, 2, None, None) == (said.input_tokens, said.output_tokens, said.cache_read_tokens, said.reasoning_tokens)
+    counted = span("CHAT_MODEL")
+    counted.attributes |= {"usage": json.dumps(usage)}
+    said = mlflow.llm(counted, Memo())
+    assert (64, 3) == (said.cache_read_tokens, said.reasoning_tokens)
+
+
+def test_methods_of_smolagents() -> None:
+    """The tool's call without the wrapper's own switch, its result out of the wrapper; the name of the agent."""
+    inputs = {"sanitize_inputs_outputs": True, "kwargs": {"query": "x"}}
+    called = span("TOOL", "SimpleTool.__call__", inputs=inputs, outputs={"_value": '[{"id": "d"}]'})
+    assert ToolFields(None, {"query": "x"}, [{"id": "d"}]) == mlflow.tool(called, Memo())
+    silent = span("TOOL", "SimpleTool.__call__", inputs=inputs, outputs={"_value": None})
+    assert "null" == mlflow.tool(silent, Memo()).result
+    model = "<smolagents.models.OpenAIModel object at 0x7f0f8e9b7710>"
+    run = span("AGENT", "ToolCallingAgent.run", object_name="research_agent", model=model, outputs={"_value": ANSWER})
+    assert ("research_agent", ANSWER) == (mlflow.agent(run, Memo()).name, mlflow.agent(run, Memo()).answer)
+    assert None is mlflow.llm(run, Memo()).model

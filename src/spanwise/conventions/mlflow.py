@@ -2,7 +2,8 @@
 
 Decorated functions and autologged frameworks look alike: what was passed in is `mlflow.spanInputs`, what came back
 `mlflow.spanOutputs`, in whatever form the framework has. MLflow's own server passes the values on decoded. LangChain's
-agents are chains to MLflow; LangChain's metadata, recorded beside, names them.
+agents are chains to MLflow; LangChain's metadata, recorded beside, names them. The spans of LlamaIndex and smolagents
+bear the names of methods (`FunctionTool.acall`): tools and agents are named by the fields of the objects beside.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definitions_of, messages_of
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, reply, searched
+from spanwise.conventions._reprs import is_object
 from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -48,6 +50,8 @@ SCOPE = "mlflow.tracing.provider"
 _INPUTS = "mlflow.spanInputs"
 _OUTPUTS = "mlflow.spanOutputs"
 _TAG = "mlflow.traceTag."
+_PREPARING = "._prepare_chat_with_tools"
+"""LlamaIndex puts together what it will ask the model; MLflow calls that a model call."""
 
 
 def kind(span: RawSpan) -> Kind | None:
@@ -59,6 +63,8 @@ def kind(span: RawSpan) -> Kind | None:
     found = _KINDS.get(said.strip('"'), "other")
     if found == "agent" and "mlflow.openai.agent_run_root" in attributes:  # the runner around the agents
         return "workflow"
+    if found == "llm" and span.name.endswith(_PREPARING):
+        return "other"
     if found == "workflow":
         given = attributes.get(_INPUTS)
         if span.name == "Handoff" and isinstance(given, str | Mapping) and "from_agent" in given:
@@ -97,7 +103,14 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     fields = mapping_of(given)
     if fields is not None and set(fields) == {"tool_name", "tool_args"}:  # CrewAI's
         given = memo.json(fields["tool_args"])
+    elif fields is not None and "sanitize_inputs_outputs" in fields:  # smolagents'
+        given = {key: value for key, value in fields.items() if key in ("args", "kwargs")}
     returned = memo.json(attributes.get(_OUTPUTS, attributes.get("gen_ai.tool.call.result")))
+    fields = mapping_of(returned)
+    if fields is not None and set(fields) == {"_value"}:
+        returned = "null" if fields["_value"] is None else fields["_value"]
+    elif fields is not None and set(fields) == {"blocks"}:  # LlamaIndex's
+        returned = fields["blocks"]
     found = outcome(returned, memo)
     return ToolFields(
         text_of(attributes.get("gen_ai.tool.name")) or _tool_name(span, memo, returned),
@@ -111,6 +124,8 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
 def _tool_name(span: RawSpan, memo: Memo, returned: object) -> str | None:
     """The span's name without the number that older releases put behind the names of spans that were named alike."""
     name = span.name
+    if _is_method(name):
+        return text_of(memo.json(span.attributes.get("name")))
     for other in (
         memo.json(span.attributes.get("mlflow.spanFunctionName")),
         first_text(mapping_of(returned) or {}, "name", "tool_name"),
@@ -118,6 +133,12 @@ def _tool_name(span: RawSpan, memo: Memo, returned: object) -> str | None:
         if isinstance(other, str) and name.startswith(f"{other}_") and name[len(other) + 1 :].isdecimal():
             return other
     return name or None
+
+
+def _is_method(name: str) -> bool:
+    """The span is named after a class and its method."""
+    owner, dot, method = name.partition(".")
+    return bool(dot) and owner[:1].isupper() and owner.isidentifier() and method.isidentifier()
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
@@ -129,15 +150,20 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     if model is None:
         for key in (_OUTPUTS, _INPUTS):
             model = model or first_text(mapping_of(memo.json(attributes.get(key))) or {}, "model")
-        model = model or text_of(memo.json(attributes.get("model")))
+        named = text_of(memo.json(attributes.get("model")))
+        model = model or (None if is_object(named) else named)
+    provided = mapping_of(memo.json(attributes.get("usage"))) or {}  # OpenAI's own, where LlamaIndex passes it on
+    cached = mapping_of(provided.get("prompt_tokens_details")) or {}
+    thought = mapping_of(provided.get("completion_tokens_details")) or {}
+    read = first_int(usage, "cache_read_input_tokens")
     return LLMFields(
         model,
         text_of(memo.json(attributes.get("mlflow.llm.provider"))),
         first_int(usage, "input_tokens"),
         first_int(usage, "output_tokens"),
-        first_int(usage, "cache_read_input_tokens"),
+        first_int(cached, "cached_tokens") if read is None else read,
         first_int(usage, "cache_creation_input_tokens"),
-        None,
+        first_int(thought, "reasoning_tokens"),
         first_number(cost, "total_cost"),
     )
 
@@ -186,6 +212,9 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
     if set(mapping_of(returned) or ()) == {"output_type"}:  # OpenAI's agents say no more of their answer than its type
         returned = None
     name = span.name if kind(span) == "agent" else None
+    if name is not None and _is_method(name):
+        result = mapping_of((mapping_of(returned) or {}).get("result")) or {}
+        name = text_of(memo.json(span.attributes.get("name"))) or first_text(result, "current_agent_name")
     if name is not None and "mlflow.spanType" not in span.attributes:
         name = first_text(mapping_of(memo.json(span.attributes.get("metadata"))) or {}, "lc_agent_name")
     return AgentFields(
