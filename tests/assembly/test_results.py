@@ -56,13 +56,11 @@ def test_invented_names_did_not_run() -> None:
 
 
 def test_requested_and_never_run() -> None:
-    """A request that no result followed did not run if the agent's model was asked again; else it is not known."""
-    run = run_of(
-        agent(1),
-        chat(2, parent=1, got=[asks(("c1", "search", {}))]),
-        chat(50, parent=1, sent=[user("go on")], got=[asks(("c2", "search", {}))]),
-    )
-    assert ["not_run", "unknown"] == [call.status for call in run.tool_calls]
+    """A request that no result followed did not run if the model was then told of requests; else it is not known."""
+    first, second = asks(("c1", "search", {})), asks(("c2", "search", {}))
+    for sent, status in (([first, user("go on")], "not_run"), ([user("go on")], "unknown")):
+        run = run_of(agent(1), chat(2, parent=1, got=[first]), chat(50, parent=1, sent=sent, got=[second]))
+        assert [status, "unknown"] == [call.status for call in run.tool_calls]
 
 
 def test_inputs_that_are_not_recorded() -> None:

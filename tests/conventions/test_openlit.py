@@ -97,6 +97,23 @@ def test_agents_with_messages() -> None:
     assert AgentFields(None, "add two") == openlit.agent(made(scope=LANGCHAIN, attributes=attributes), Memo())
 
 
+def test_calls_of_responses() -> None:
+    """The message has the id of the response's item; the span has the calls' own ids, which their results have."""
+    calls = [{"type": "tool_call", "id": f"fc_{n}", "name": "add", "arguments": {"n": n}} for n in (1, 2)]
+    answered = json.dumps([{"role": "assistant", "parts": calls}])
+
+    def ids(said: str | None) -> list[str | None]:
+        attributes = {OPERATION: "chat", "gen_ai.output.messages": answered, "gen_ai.tool.call.id": said}
+        span = made(scope="openlit.instrumentation.openai", attributes=attributes)
+        asked = openlit.requests(span, Memo())
+        assert asked == [p for m in openlit.messages(span, Memo()).output or () for p in m.parts]
+        return [part.id for part in asked or ()]
+
+    assert ["call_1", "call_2"] == ids("call_1, call_2")
+    assert ["fc_1", "fc_2"] == ids("call_1") == ids(None)
+    assert None is openlit.requests(made(scope="openlit.instrumentation.openai"), Memo())
+
+
 KEYS = (
     OPERATION, "gen_ai.tool.name", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.usage.cost",
     "gen_ai.workflow.input", "gen_ai.agent.name",
@@ -107,7 +124,7 @@ WORDS = ("execute_tool", "invoke_agent", "messages", "content", "content='x' too
 @given(spans(openlit.CONVENTION, keys=KEYS, words=WORDS))
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
-    assert read_all(openlit.CONVENTION, span) == 3
+    assert read_all(openlit.CONVENTION, span) == 6
 
 
 def test_time_to_first_token() -> None:

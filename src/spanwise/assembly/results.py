@@ -114,7 +114,7 @@ Wanted: TypeAlias = tuple[str, int, int]
 
 
 def results_of(talks: Talks, wanted: Sequence[Wanted]) -> tuple[dict[str, list[Result]], dict[int, int]]:
-    """Tool results by call id, and for each agent the number of its last model call whose input is recorded.
+    """Tool results by call id, and for each agent the number of its last model call whose input holds calls or results.
 
     The last input of an agent holds the whole conversation, unless that was trimmed: then a result stands in the input
     that follows its call. What the provider ran itself is in the answer.
@@ -143,7 +143,13 @@ def results_of(talks: Talks, wanted: Sequence[Wanted]) -> tuple[dict[str, list[R
             if at is not None:
                 note(at, talks.heard(at))
     _add_recorded(talks, [(call_id, agent) for call_id, agent, _ in open_ if call_id not in results], results)
-    return results, listening
+    told = {agent: at for agent, at in listening.items() if any(_is_of_tool(message) for message in talks.heard(at))}
+    return results, told
+
+
+def _is_of_tool(message: Message) -> bool:
+    """Calls and results are recorded, so that one that is not there was not made."""
+    return any(part.type in {"tool_call", "tool_result"} for part in message.parts)
 
 
 def _add_recorded(talks: Talks, wanted: Iterable[tuple[str, int]], results: dict[str, list[Result]]) -> None:

@@ -2,17 +2,19 @@
 
 LangChain's tools have arguments and results as printed values and messages. A graph's nodes are written as agents, the
 model's among them. Some releases have the id of LangChain's run where a failed call's should be; the model's request
-sets that right.
+sets that right. Of an OpenAI response's call the message has the id of the item, the model's span that of the call.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import asked, call_arguments
 from spanwise.conventions._values import number_of, text_of
-from spanwise.model.content import AgentFields, LLMFields, Memo, ToolFields
+from spanwise.model.content import AgentFields, LLMFields, Memo, Message, Messages, Part, ToolFields
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 
@@ -47,6 +49,30 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     return said
 
 
+def messages(span: RawSpan, memo: Memo) -> Messages:
+    """What GenAI's attributes tell, the calls that were asked for under their own ids."""
+    return Messages(_genai.messages(span, memo).input, output(span, memo))
+
+
+def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """What the model answered, each call under its own id."""
+    got = _genai.output(span, memo)
+    said = span.attributes.get("gen_ai.tool.call.id")
+    if got is not None and isinstance(said, str):
+        ids = said.split(", ")
+        calls = [part for message in got for part in message.parts if part.type == "tool_call"]
+        if len(ids) == len(calls) and all((part.id or "").startswith("fc_") for part in calls):
+            for part, call_id in zip(calls, ids, strict=True):
+                part.id = call_id
+    return got
+
+
+def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
+    """The calls that the model asked for."""
+    got = output(span, memo)
+    return None if got is None else [p for message in got for p in message.parts if p.type == "tool_call" and p.name]
+
+
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """Name and messages as GenAI's; the question also from what the workflow was called with."""
     said = _genai.agent(span, memo)
@@ -70,6 +96,9 @@ CONVENTION = Convention(
     kind=kind,
     tool=tool,
     llm=llm,
+    messages=messages,
+    output=output,
+    requests=requests,
     agent=agent,
     content_switch="Leave capture_message_content on in openlit.init().",
 )
