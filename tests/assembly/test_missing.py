@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from spanwise.model.calls import Missing
-from spanwise.model.raw import RawEvent, Scope
+from spanwise.model.raw import RawEvent, RawSpan, Scope
 from spanwise.model.trace import Run
 from tests.making import agent, asks, chat, returns, run_of, says, span, tool, user
 
@@ -152,3 +152,24 @@ def test_a_dialect_without_a_switch() -> None:
     run = run_of(span(1, attributes={"gen_ai.tool.name": "x"}))
     assert ["query", "answer", "arguments", "results", "llm_calls", "tokens"] == fields(run)
     assert GENAI in run.missing[0].switch
+
+
+def test_functions_that_google_calls_by_itself() -> None:
+    """One span stands for several model calls; what OpenLLMetry records of them does not even tell of the tools."""
+
+    def found(scope: str, *more: RawSpan, sent: object = None, **content: object) -> list[str]:
+        asked = chat(2, parent=1, tokens=(7, 3), sent=sent or [user("Q")], got=[says("A")], **content)
+        asked.scope = Scope(f"opentelemetry.instrumentation.{scope}", "1", {})
+        run = run_of(agent(1, **WHOLE), asked, *more)
+        assert (bool(run.missing), run.models) == (not run.llm_calls, ("gpt-4o-mini",))
+        return fields(run)
+
+    ran = tool(3, parent=2, arguments={}, result=1)
+    assert ["llm_calls", "tokens"] == found("google_genai", ran) == found("google_generativeai", ran)
+    names = {"gen_ai.tool.definitions": json.dumps([{"name": "search"}])}
+    assert ["llm_calls", "tool_calls", "tokens"] == found("google_generativeai", **names)
+    assert [] == found("google_genai", **names) == found("google_generativeai")
+    declared = {"gen_ai.tool.definitions": json.dumps([{"name": "search", "description": "Search."}])}
+    assert [] == found("google_generativeai", **declared)
+    seen = [user("Q"), asks(("c1", "search", {})), returns(("c1", 1))]
+    assert [] == found("google_generativeai", sent=seen, **names)

@@ -69,6 +69,22 @@ def test_results_without_googles_envelope() -> None:
     assert _genai.messages(made("chat", scope=GOOGLE), Memo()).input is None
 
 
+def test_answer_behind_googles_calls() -> None:
+    """A stream in which the client ran the tools is one message; its text is the answer nevertheless."""
+    call = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}
+    text = {"type": "text", "content": "A"}
+
+    def answer(*parts: object, scope: str = GOOGLE) -> str | None:
+        got = [{"role": "assistant", "parts": list(parts)}] if parts else []
+        attributes = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(got)}
+        span = made("chat", scope=scope, attributes=attributes)
+        assert _genai.output(span, Memo()) == _genai.messages(span, Memo()).output
+        return _genai.last_answer_text(_genai.output(span, Memo()))
+
+    assert "A" == answer(call, call, text) == answer(text)
+    assert None is answer(text, call) is answer(call, text, scope="other") is answer()
+
+
 def test_printed_objects_are_no_result() -> None:
     """A result that was printed as Python objects without a value is not recorded."""
     said = {"gen_ai.tool.call.result": "[<app.Content object at 0x7efd8ca2bd10>]"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spanwise import conventions, pricing
-from spanwise.conventions._genai_scopes import GOOGLE
+from spanwise.conventions._genai_scopes import GOOGLE, OPENLLMETRY_GOOGLE
 from spanwise.model.calls import LLMCall, Tokens
 from spanwise.model.content import LLMFields, Message, Messages
 from spanwise.model.span import RUN_KINDS, Span
@@ -17,10 +17,33 @@ from spanwise.model.trace import Run
 
 
 def llm_calls(run: Run) -> tuple[LLMCall, ...]:
-    """The logical model calls, by start."""
+    """The logical model calls, by start; none where a span holds a number of them that it does not tell."""
+    if any(calls_by_itself(run, group) for group in run.llm_groups):
+        return ()
     found = [_call(run, group) for group in run.trace.paced(run.llm_groups)]
     held = [call for span in run.by_kind.get("agent", ()) for call in _held(run, span)]
     return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
+
+
+def calls_by_itself(run: Run, group: Sequence[Span]) -> bool:
+    """Google's client ran the tools and asked the model again: one span for all, with the usage of the last call."""
+    if group[0].raw.scope.name not in GOOGLE:
+        return False
+    ran = any(tool.holder == span.index for tool in run.by_kind.get("tool", ()) for span in group)
+    return ran or may_have_called(run, group[0])
+
+
+def may_have_called(run: Run, span: Span) -> bool:
+    """OpenLLMetry's span of a client that runs Python functions, whose calls leave no trace: they have a name only."""
+    memo, raw = run.trace.memo, span.raw
+    if raw.scope.name != OPENLLMETRY_GOOGLE or "gen_ai.tool.definitions" not in raw.attributes:
+        return False
+    offered = conventions.definitions(raw, memo, span.dialect) or ()
+    if not any(tool.schema is None and not tool.description for tool in offered):
+        return False
+    said = conventions.messages(raw, memo, span.dialect)
+    parts = (part for message in (*(said.input or ()), *(said.output or ())) for part in message.parts)
+    return not any(part.type in {"tool_call", "tool_result"} for part in parts)  # who sees those runs the tools himself
 
 
 def _call(run: Run, group: Sequence[Span]) -> LLMCall:
@@ -28,8 +51,6 @@ def _call(run: Run, group: Sequence[Span]) -> LLMCall:
     raw = outer.raw
     if len(group) == 1:
         said = conventions.llm(raw, run.trace.memo, outer.dialect)
-        if raw.scope.name in GOOGLE and any(tool.holder == outer.index for tool in run.by_kind.get("tool", ())):
-            said = LLMFields(said.model, said.provider)  # it called tools by itself: the usage is of its last call only
         failed = conventions.failed(raw, outer.dialect)
     else:
         said = _merged(run, group)
@@ -107,7 +128,9 @@ def output(run: Run, group: Sequence[Span]) -> tuple[Message, ...]:
 def models(run: Run) -> tuple[str, ...]:
     """The models of the calls; where no call left a span, those that agent spans name."""
     used = [call.usage for call in run.llm_calls] or [
-        conventions.llm(span.raw, run.trace.memo, span.dialect) for span in run.spans if span.kind in RUN_KINDS
+        conventions.llm(span.raw, run.trace.memo, span.dialect)
+        for span in run.spans
+        if span.kind in RUN_KINDS or span.kind == "llm"
     ]
     return tuple(dict.fromkeys(one.model for one in used if one.model))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from spanwise import conventions
-from spanwise.assembly import texts
+from spanwise.assembly import llms, texts
 from spanwise.model.calls import Missing
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
@@ -16,6 +16,9 @@ _NOTHING = Missing(
     "out.",
     switch="Instrument the framework (`spanwise doctor` lists how).",
 )
+
+
+_BY_ITSELF = "Google's client calls functions by itself"
 
 
 def missing(run: Run) -> tuple[Missing, ...]:
@@ -79,11 +82,20 @@ def _results(run: Run) -> Missing | None:
 def _llm_calls(run: Run) -> Missing | None:
     if run.llm_calls:
         return None
+    if run.llm_groups:
+        why = f"{_BY_ITSELF}: one span stands for several model calls."
+        switch = "Turn automatic function calling off, or use an instrumentation that records each call."
+        return Missing(field="llm_calls", why=why, switch=switch)
     switch = "Instrument the model client as well as the agent framework."
     return Missing(field="llm_calls", why="No model call left a span.", switch=switch)
 
 
 def _tool_calls(run: Run) -> Missing | None:
+    if not run.tool_calls and any(llms.may_have_called(run, group[0]) for group in run.llm_groups):
+        why = f"{_BY_ITSELF}, of which OpenLLMetry records nothing."
+        return Missing(
+            field="tool_calls", why=why, switch="Install opentelemetry-instrumentation-google-genai instead."
+        )
     if not run.llm_calls or run.tool_calls or _answers_recorded(run):
         return None
     why = "No tool call is recorded; what the models answered is not, they may have asked for some."
@@ -93,6 +105,9 @@ def _tool_calls(run: Run) -> Missing | None:
 def _tokens(run: Run) -> Missing | None:
     if run.tokens is not None:
         return None
+    if run.llm_groups and not run.llm_calls:
+        why = f"{_BY_ITSELF}: its span counts the tokens of the last model call only."
+        return Missing(field="tokens", why=why, switch="Turn automatic function calling off.")
     switch = "Turn on usage reporting of the model client (for streams: include_usage)."
     return Missing(field="tokens", why="No span counts tokens.", switch=switch)
 

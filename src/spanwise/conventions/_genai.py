@@ -13,7 +13,7 @@ import msgspec
 
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
-from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing
+from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, with_answer_apart
 from spanwise.conventions._langgraph import is_paused, told_by_command
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
@@ -182,7 +182,7 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
             by_event = per_message_events(span, memo)
             sent, got = by_event.input, by_event.output
     if span.scope.name in GOOGLE:
-        sent = without_google_envelopes(sent, memo)
+        sent, got = without_google_envelopes(sent, memo), with_answer_apart(got)
     instructions = get("gen_ai.system_instructions")
     if instructions is None and span.events:
         told = (event.attributes.get("gen_ai.system_instructions") for event in span.events)
@@ -198,7 +198,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     got = messages_of(span.attributes.get("gen_ai.output.messages"), memo)
     if got is None and span.events:
         got = operation_details(span, memo).output or per_message_events(span, memo).output
-    return got
+    return with_answer_apart(got) if span.scope.name in GOOGLE else got
 
 
 def answer_text(span: RawSpan) -> str | None:

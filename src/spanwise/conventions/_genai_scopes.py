@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from spanwise.conventions._values import first_text, mapping_of
-from spanwise.model.content import Memo
+from spanwise.model.content import Memo, Message
 from spanwise.model.raw import RawSpan
 
 GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("generativeai", "genai"))
 """Google's client, whose API wants every function's response as a mapping."""
+OPENLLMETRY_GOOGLE = "opentelemetry.instrumentation.google_generativeai"
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
 """What LangGraph and its users call the node, or its function, in which an agent runs."""
 LANGCHAIN = "opentelemetry.instrumentation.genai.langchain"
@@ -25,3 +26,15 @@ def input_of(text: str, memo: Memo) -> str:
     """The question in the mapping that LangChain's executor was called with, written as if the user had said it."""
     fields = mapping_of(memo.json(text))
     return text if fields is None else first_text(fields, "input", "question", "query") or text
+
+
+def with_answer_apart(got: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """The text behind calls as a message of its own: of a stream in which Google's client ran the tools all is one."""
+    if not got or not got[-1].parts or got[-1].parts[-1].type != "text":
+        return got
+    last = got[-1]
+    calls = [at for at, part in enumerate(last.parts) if part.type == "tool_call"]
+    if not calls:
+        return got
+    cut = calls[-1] + 1
+    return (*got[:-1], Message(last.role, last.parts[:cut]), Message(last.role, last.parts[cut:]))
