@@ -20,6 +20,7 @@ from spanwise.model.content import (
     Messages,
     Part,
     RetrievalFields,
+    ToolDefinition,
     ToolFields,
 )
 from spanwise.model.raw import RawSpan
@@ -196,6 +197,17 @@ def test_context() -> None:
         }
     )
     assert ContextFields("s1", "u1", None, ("beta",)) == langsmith.context(span, Memo())
+
+
+def test_tools_of_a_wrapped_client() -> None:
+    """What a wrapped client was given says which tools the model was offered."""
+    given = json.dumps({"messages": [], "tools": [{"type": "function", "function": {"name": "add"}}]})
+    offered = [
+        langsmith.definitions(made(attributes={KIND: kind, "gen_ai.prompt": given}), Memo())
+        for kind in ("llm", "chain")
+    ]
+    assert [(ToolDefinition("add"),), None] == offered
+    assert None is langsmith.definitions(made(attributes={KIND: "llm", "gen_ai.prompt": "{}"}), Memo())
 
 
 KEYS = (

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._messages import items
+from spanwise.conventions._messages import definitions_of, items
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, reply, searched
 from spanwise.conventions._values import first_int, first_text, mapping_of, text_of
@@ -24,6 +24,7 @@ from spanwise.model.content import (
     Message,
     Messages,
     RetrievalFields,
+    ToolDefinition,
     ToolFields,
 )
 from spanwise.model.raw import RawSpan
@@ -131,6 +132,12 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     return None if returned is None or failed(span) else reply(returned, memo)
 
 
+def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """The tools among what a wrapped client was given."""
+    given = mapping_of(memo.json(span.attributes.get(_GIVEN))) or {}
+    return definitions_of(given["tools"], memo) if "tools" in given and kind(span) == "llm" else None
+
+
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """The agent's name, what it was given and what it returned."""
     attributes = span.attributes
@@ -190,6 +197,7 @@ CONVENTION = Convention(
     output=output,
     agent=agent,
     retrieval=retrieval,
+    definitions=definitions,
     context=context,
     error=error,
     content_switch="Unset LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS.",
