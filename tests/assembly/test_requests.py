@@ -198,3 +198,14 @@ def test_a_result_settles_the_status() -> None:
             chat(20, parent=1, sent=[returns(("c1", value))], got=[says("done")]),
         )
         assert [(value, status)] == [(call.result, call.status) for call in run.tool_calls]
+
+
+def test_a_run_that_goes_on_with_an_earlier_one() -> None:
+    """What was asked for before the run began has its argument's name in what the model is told afterwards."""
+    asked = asks(("c1", "send_mail", {"to": "ann"}))
+    later = chat(20, parent=1, sent=[user("?"), asked, returns(("c1", "sent"))], got=[says("done")])
+    bare = tool(2, parent=1, name="send_mail", arguments="ann", result="sent", call_id="c1")
+    assert [("send_mail", {"to": "ann"}, "sent", "ok")] == told(run_of(agent(1), bare, later))
+    other = chat(20, parent=1, sent=[user("?")], got=[says("done")])
+    for run in (run_of(agent(1), bare, other), run_of(agent(1), bare)):
+        assert [("send_mail", "ann", "sent", "ok")] == told(run)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from spanwise import conventions
-from spanwise.assembly.requests import Request, is_whole, join, requests_of, with_handoff_spans
+from spanwise.assembly.requests import Request, adopt_earlier, is_whole, join, requests_of, with_handoff_spans
 from spanwise.assembly.results import (
     Talks,
     pop_result,
@@ -43,6 +43,7 @@ def tool_calls(run: Run) -> tuple[ToolCall, ...]:
         loose = with_handoff_spans(run, found, join(found, requests)) if requests else []
         if loose or any(call.raw_result is None for call in found):
             _recover(run, found, loose)
+        adopt_earlier(run, found)
         _order(run, found, requests)
     return tuple(found)
 
