@@ -26,7 +26,7 @@ demo: setup ## run a small real agent, show its tree and its scores (no key, no 
 	@$(BIN)/spanwise demo
 
 test: setup ## run the tests (ARGS="tests/model -k tree" for some of them)
-	@$(PYTEST) -n $(WORKERS) $(ARGS)
+	@$(PYTEST) -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: setup ## check format, lint, types and the direction of imports
 	$(BIN)/ruff format --check .

@@ -157,7 +157,9 @@ def _status(raw: RawSpan, fields: ToolFields) -> CallStatus:
         return "unknown"
     if raw.status_code == STATUS_ERROR or fields.failed or says_error(fields.result):
         return "error"
-    if raw.end_ns <= 0 or fields.uncertain or conventions.is_untold(raw, fields):
+    if raw.end_ns <= 0 or fields.uncertain:
+        return "unknown"
+    if fields.result is None and fields.arguments is None and conventions.is_untold(raw):
         return "unknown"
     return "ok"
 

@@ -18,17 +18,17 @@ from spanwise.model.trace import Run
 
 def llm_calls(run: Run) -> tuple[LLMCall, ...]:
     """The logical model calls, by start; none where a span holds a number of them that it does not tell."""
-    if any(calls_by_itself(run, group) for group in run.llm_groups):
+    groups = run.llm_groups
+    of_google = [group for group in groups if group[0].raw.scope.name in GOOGLE]
+    if any(_calls_by_itself(run, group) for group in of_google):
         return ()
-    found = [_call(run, group) for group in run.trace.paced(run.llm_groups)]
+    found = [_call(run, group) for group in run.trace.paced(groups)]
     held = [call for span in run.by_kind.get("agent", ()) for call in _held(run, span)]
     return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
 
 
-def calls_by_itself(run: Run, group: Sequence[Span]) -> bool:
+def _calls_by_itself(run: Run, group: Sequence[Span]) -> bool:
     """Google's client ran the tools and asked the model again: one span for all, with the usage of the last call."""
-    if group[0].raw.scope.name not in GOOGLE:
-        return False
     ran = any(tool.holder == span.index for tool in run.by_kind.get("tool", ()) for span in group)
     return ran or may_have_called(run, group[0])
 

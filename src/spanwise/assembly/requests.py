@@ -182,8 +182,7 @@ def bare_of(asked: object) -> object:
 
 def adopt_earlier(run: Run, calls: Sequence[ToolCall]) -> None:
     """Lay bare values against requests of an earlier run, which a run that goes on with it finds in its messages."""
-    bare = [one for one in calls if one.span >= 0 and one.call_id and one.arguments is not None]
-    bare = [one for one in bare if not isinstance(one.arguments, Mapping)]
+    bare = [one for one in calls if one.span >= 0 and one.call_id and _is_bare(one)]
     talks = Talks(run) if bare else None
     for call in bare:
         at = talks.next_of(call.agent, call.start_ns) if talks is not None else None
@@ -192,6 +191,13 @@ def adopt_earlier(run: Run, calls: Sequence[ToolCall]) -> None:
             part = next((part for part in asked if part.id == call.call_id), None)
             if part is not None:
                 adopt(call, part)
+
+
+def _is_bare(call: ToolCall) -> bool:
+    raw = call.raw_arguments
+    if raw is None or (raw.__class__ is str and cast("str", raw)[:1] == "{"):  # most are objects: not decoded for this
+        return False
+    return call.arguments is not None and not isinstance(call.arguments, Mapping)
 
 
 def _alike(one: object, other: object) -> bool:

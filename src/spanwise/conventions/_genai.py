@@ -107,7 +107,8 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         said.result = result = told
     if type(result) is str and result[:2] == "[<" and is_dump(result[1:]):  # printed objects: no value can be read
         said.result = None
-    said.paused = span.status_code == STATUS_ERROR and is_paused(span)
+    if span.status_code == STATUS_ERROR and is_paused(span):
+        said.paused = True
     return said
 
 
@@ -116,16 +117,14 @@ _TELLING = frozenset({"autogen-core", "spanwise.record"})
 """Scopes whose status tells all: AutoGen's tools fail by raising only, and `spanwise.record` was told by the app."""
 
 
-def is_untold(span: RawSpan, fields: ToolFields) -> bool:
-    """Nothing says whether the call failed: an error that a tool returns stands in its result, which is not recorded.
+def is_untold(span: RawSpan) -> bool:
+    """Nothing says whether a call failed of which no content is recorded: an error that a tool returns is its result.
 
     A status that is unset or OK tells no more than that the tool did not raise; MCP marks both failures.
     """
     attributes = span.attributes
     return (
-        fields.result is None
-        and fields.arguments is None
-        and ("gen_ai.tool.name" in attributes or attributes.get("gen_ai.operation.name") == "execute_tool")
+        ("gen_ai.tool.name" in attributes or attributes.get("gen_ai.operation.name") == "execute_tool")
         and span.scope.name not in _TELLING
         and not any(key in attributes for key in _TOLD)
     )

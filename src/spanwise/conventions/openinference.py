@@ -208,7 +208,14 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         and recorded(attributes, "output", memo) is None
     )
     return ToolFields(
-        name, asked.value, got.value, call_id, failed, message=message, uncertain=cut, paused=is_paused(span)
+        name,
+        asked.value,
+        got.value,
+        call_id,
+        failed,
+        message=message,
+        uncertain=cut,
+        paused=bool(span.events) and is_paused(span),
     )
 
 
