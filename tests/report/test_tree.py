@@ -204,7 +204,7 @@ def test_a_very_large_run_is_cut_and_says_so() -> None:
 def test_deep_entries_say_their_level() -> None:
     """Where indenting would leave no room for text, levels are numbered instead."""
     chain = [agent(1)]
-    chain += [tool(number, parent=number - 1, name=f"t{number}") for number in range(2, 41)]
+    chain += [tool(number, parent=number - 1, name=f"t{number}", result=1) for number in range(2, 41)]
     text = shown(run_of(*chain), width=60)
     assert "(level 40)" in text
     assert 40 == len(re.findall(r"tool t\d+ |agent helper  ", text))

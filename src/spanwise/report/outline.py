@@ -65,11 +65,11 @@ class _Doubles:
         self.calls = {call.span: call for call in run.tool_calls if call.span >= 0}
         self.retrievals = {item.span: item for item in run.retrievals if item.span >= 0}
         self.names = {index: agent.name for agent in run.agents for index in agent.spans}
-        self.llms: dict[int, LLMCall] = {}
+        self.llms: dict[int, LLMCall | None] = {}  # no call where the span stands for a number of them
         self._outer: dict[int, int] = {}
         calls = {call.span: call for call in run.llm_calls}
         for group in run.llm_groups:
-            self.llms[group[0].index] = calls[group[0].index]
+            self.llms[group[0].index] = calls.get(group[0].index)
             self._outer.update((span.index, group[0].index) for span in group[1:])
 
     def of(self, span: Span) -> int:
