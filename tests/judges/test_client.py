@@ -122,10 +122,10 @@ def test_a_wait_past_the_deadline_is_not_begun(standin: Standin) -> None:
 
 def test_a_slow_provider_is_given_up(standin: Standin) -> None:
     """A request that takes too long is a timeout, and an error."""
-    standin.script(Answer(delay_s=3.0, body={}))
-    score = Goal(panel=Panel(models=(MODEL,), timeout_s=0.3, retries=1))(asked_and_answered())
+    standin.script(Answer(delay_s=5.0, body={}))
+    score = Goal(panel=Panel(models=(MODEL,), timeout_s=1.2, retries=1))(asked_and_answered())
     assert ("error", 2) == (score.status, len(standin.requests))
-    assert "did not answer within 0.3 s" in score.reason
+    assert "did not answer within 1.2 s" in score.reason
 
 
 def test_nobody_there_is_an_error(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
