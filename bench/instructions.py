@@ -114,6 +114,7 @@ def _total(kind: str) -> int:
         environment = {
             **os.environ,
             "PYTHONHASHSEED": "0",
+            "PYTHONDONTWRITEBYTECODE": "1",  # else the first program compiles for those behind it
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", sys.executable]
