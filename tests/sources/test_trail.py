@@ -146,6 +146,15 @@ def test_wrong_types_are_one_error(change: Callable[[dict[str, Any]], object], m
     assert ([message], True) == (outcome.messages, outcome.adds_up())
 
 
+def test_what_keeps_no_span_is_counted_once() -> None:
+    """Of a trace whose only span has no id, the refusal and the span's log records are told once."""
+    nameless = {**trail_span("", "nameless"), "logs": [{}, {}]}
+    outcome = read({"trace_id": TRACE, "spans": [nameless]})
+    assert (["made: a span is left out: it has no id"], {LOGS: 2}, True) == (
+        outcome.messages, outcome.tally.ignored, outcome.adds_up()
+    )  # fmt: skip
+
+
 def test_children_of_a_span_without_id_stay() -> None:
     """A span that is left out for want of an id leaves its children to the span above it."""
     inner = trail_span("00000000000000c1", "inner")

@@ -66,7 +66,7 @@ def join(calls: list[ToolCall], requests: Sequence[Request]) -> list[Request]:
             # Agents may use the same ids: the call of the agent that asked comes first.
             call = same.pop(next((at for at, one in enumerate(same) if one.agent == request.agent), 0))
             taken.add(id(call))
-            adopt(call, request.part)
+            _adopt(call, request.part)
         else:
             left.append(request)
     return _join_by_name([call for call in calls if id(call) not in taken], requests, left) if left else left
@@ -83,7 +83,7 @@ def _join_by_name(calls: list[ToolCall], requests: Sequence[Request], left: list
     for request in left:
         call = _take(waiting.get(request.part.name or ""), request)
         if call is not None:
-            adopt(call, request.part)
+            _adopt(call, request.part)
         elif request.part.id is None or _signature(request) not in met:
             loose.append(request)
         met.add(_signature(request))
@@ -103,7 +103,7 @@ def _join_renamed(calls: list[ToolCall], requests: Sequence[Request], loose: lis
         renamed.remove(call)
         call.name = request.part.name or call.name
         call.control = is_control(call.name)
-        adopt(call, request.part)
+        _adopt(call, request.part)
     return left
 
 
@@ -183,14 +183,16 @@ def bare_of(asked: object) -> object:
 def adopt_earlier(run: Run, calls: Sequence[ToolCall]) -> None:
     """Lay bare values against requests of an earlier run, which a run that goes on with it finds in its messages."""
     bare = [one for one in calls if one.span >= 0 and one.call_id and _is_bare(one)]
-    talks = Talks(run) if bare else None
+    if not bare:
+        return
+    talks = Talks(run)
     for call in bare:
-        at = talks.next_of(call.agent, call.start_ns) if talks is not None else None
-        if talks is not None and at is not None:
+        at = talks.next_of(call.agent, call.start_ns)
+        if at is not None:
             asked = (part for message in talks.heard(at) for part in message.parts if part.type == "tool_call")
             part = next((part for part in asked if part.id == call.call_id), None)
             if part is not None:
-                adopt(call, part)
+                _adopt(call, part)
 
 
 def _is_bare(call: ToolCall) -> bool:
@@ -205,7 +207,7 @@ def _alike(one: object, other: object) -> bool:
     return one == other or str(one) == str(other)
 
 
-def adopt(call: ToolCall, part: Part) -> None:
+def _adopt(call: ToolCall, part: Part) -> None:
     """Take from a request the model's id and what the span does not say; a bare value gets its argument's name back."""
     call.call_id = part.id or call.call_id
     held = call.raw_arguments

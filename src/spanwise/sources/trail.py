@@ -136,7 +136,8 @@ def read(data: Input, /, *, intake: Intake) -> Iterator[Record]:
     skip_mark(data)
     content = data.read_all(at_most=intake.limits.record_bytes)
     try:
-        yield from _quick(content, intake) or _flat(_decode_trace(content), intake, "")
+        found = _quick(content, intake)
+        yield from _flat(_decode_trace(content), intake, "") if found is None else found
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         yield from _with_care(content, intake)
 
