@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from secrets import randbelow
 from types import TracebackType
 from typing import IO, Any
 from urllib.error import HTTPError
@@ -27,13 +28,29 @@ import pytest
 
 UNPACKED = Path(__file__).resolve().parents[1] / ".build" / "debian"
 _APT_S = 100
+_PORTS = range(20_000, 32_000)
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of the loopback interface for a server of this process's tests, which nobody else takes meanwhile.
+
+    It is below those that the system hands out, to connections and to servers that ask for any, and a lock that lasts
+    as long as this process keeps other test processes from it.
+    """
+    folder = Path(tempfile.gettempdir()) / "spanwise-test-ports"
+    folder.mkdir(exist_ok=True)
+    start = randbelow(len(_PORTS))
+    for port in (*_PORTS[start:], *_PORTS[:start]):
+        lock = os.open(folder / str(port), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        with socket.socket() as probe:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                os.close(lock)
+                continue
+            return port
+    raise AssertionError(f"every port from {_PORTS.start} to {_PORTS.stop} is taken")
 
 
 def wait_for(is_there: Callable[[], bool], *, timeout_s: float = 20.0) -> bool:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.servers import free_port
 from tests.sinks.otlp_server import KINDS, Received
 
 
@@ -18,7 +19,7 @@ class Backend:
 
     def __init__(self) -> None:
         self.received = Received()
-        self.port = 0
+        self.port = free_port()
         self._http: _Http | None = None
 
     @property
@@ -27,9 +28,8 @@ class Backend:
         return f"http://127.0.0.1:{self.port}"
 
     def up(self) -> None:
-        """Listen, on the same port as before."""
+        """Listen, on the same port each time."""
         self._http = _Http(self.port, self)
-        self.port = self._http.server_address[1]
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     def down(self) -> None:

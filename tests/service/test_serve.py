@@ -218,12 +218,16 @@ def test_a_log_in_use_stops_the_start(tmp_path: Path) -> None:
         assert f"is in use by process {service.pid}" in done.stderr
 
 
-def test_a_taken_port_is_told(tmp_path: Path) -> None:
-    """A port that another process listens on is one sentence and exit 2."""
+@pytest.mark.parametrize("taken", ["http", "grpc"])
+def test_a_taken_port_is_told(tmp_path: Path, taken: str) -> None:
+    """A port that another process listens on is one sentence at the end and exit 2, whatever listens already."""
+    free = {"http": "127.0.0.1:0", "grpc": "127.0.0.1:0"}
     with Service(tmp_path / "one") as service:
-        done = run_serve(tmp_path, "--http", service.http, "--grpc", "off", "--no-wal")
+        ports = free | {taken: getattr(service, taken)}
+        done = run_serve(tmp_path, "--http", ports["http"], "--grpc", ports["grpc"], "--no-wal")
         assert 2 == done.returncode
-        assert "Traceback" not in done.stderr
+        assert done.stderr.splitlines()[-1].startswith(f"error: nothing can listen on '{ports[taken]}'"), done.stderr
+        assert "Exception" not in done.stderr
 
 
 def test_log_lines_are_json(tmp_path: Path) -> None:

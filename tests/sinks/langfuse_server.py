@@ -25,6 +25,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.servers import free_port
+
 PUBLIC, SECRET = "pk-lf-test", "sk-lf-test"
 AUTHORIZATION = "Basic " + base64.b64encode(f"{PUBLIC}:{SECRET}".encode()).decode()
 LIST_FROM, SINGLE_FROM = (4, 59), (4, 0)
@@ -116,7 +118,7 @@ class LangfuseServer:
         self._times: deque[float] = deque()
         self._lock = threading.Lock()
         self._http: _Http | None = None
-        self.port = 0
+        self.port = free_port()
         problem_of({})  # imports the SDK, which takes its time
 
     @property
@@ -132,9 +134,8 @@ class LangfuseServer:
         return found
 
     def up(self) -> None:
-        """Listen, on the same port as before."""
+        """Listen, on the same port each time."""
         self._http = _Http(self.port, self)
-        self.port = self._http.server_address[1]
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
     def down(self) -> None:

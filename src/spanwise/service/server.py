@@ -134,7 +134,11 @@ class Server:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._asked, number)
-        addresses = {name: await receiver.start() for name, receiver in self._receivers.items()}
+        try:
+            addresses = {name: await receiver.start() for name, receiver in self._receivers.items()}
+        except SpecError:
+            await self._close(0)
+            raise
         self._say("listening " + " ".join(f"{name}={address}" for name, address in addresses.items()))
         self.engine.start()
         await self._ending.wait()
@@ -150,12 +154,15 @@ class Server:
     async def _drain(self) -> None:
         """Finish what can be finished while senders hear that they have to go elsewhere, then stop."""
         in_time = await asyncio.to_thread(self.engine.drain, self.settings.drain_s)
-        await asyncio.gather(*(receiver.stop(_STOP_S) for receiver in self._receivers.values()))
+        await self._close(_STOP_S)
         ledger = self.engine.ledger.counts
         stays = "given up" if self.engine.wal is None else "left in the write-ahead log"
         _log.info("handed off %d traces, %d %s", ledger.handed_off, self.engine.left, stays)
         if not in_time:
             _log.warning("the time to end was over; what is not done stays in the write-ahead log")
+
+    async def _close(self, grace_s: float) -> None:
+        await asyncio.gather(*(receiver.stop(grace_s) for receiver in self._receivers.values()))
 
 
 class _JsonLines(logging.Formatter):
