@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryFile
+
+from tests.preloaded import started
 
 # Without the extra there is no command to run, which the tests' configuration takes for a reason to skip.
 import_module("typer")
@@ -32,13 +34,15 @@ def environment(**more: str) -> dict[str, str]:
 
 def spanwise(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None, **more: str) -> Done:
     """Run `spanwise` with these arguments, and with more variables in its environment."""
-    done = subprocess.run(
-        [sys.executable, "-m", "spanwise", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        timeout=100,
-        cwd=cwd,
-        env=environment(**more),
-    )
-    return Done(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
+    with TemporaryFile() as out, TemporaryFile() as err:
+        reads, writes = os.pipe()
+        process = started(*arguments, stdin=reads, stdout=out, stderr=err, cwd=cwd, environment=environment(**more))
+        os.close(reads)
+        with suppress(BrokenPipeError), os.fdopen(writes, "wb") as to:
+            to.write(stdin)
+        try:
+            code = process.wait(100)
+        finally:
+            process.kill()
+        texts = [(file.seek(0), file.read().decode())[1] for file in (out, err)]
+    return Done(code=code, out=texts[0], err=texts[1])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.service.backend import Backend, backend
 from tests.service.collector import APPS_HTTP, HANDOFF, ONE_MACHINE, SCORED, SCORERS, SCORES, TAIL_SAMPLING, Collector
-from tests.service.scorers import COMMAND, Scorer
+from tests.service.scorers import Scorer
 from tests.service.tally import Expected, Tally, tally
 from tests.service.traffic import App, expected, interleaved, plan
 
@@ -22,7 +22,7 @@ class Picture:
         otelcol: The Collector's program.
         folder: Where everything keeps its files.
         configs: The Collector's configuration.
-        command: What `serve` is a verb of.
+        command: What `serve` is a verb of; this environment's `spanwise` where nothing else is named.
         environment: More variables of the scorers.
         settings: More settings of `[serve]`, as TOML.
     """
@@ -33,7 +33,7 @@ class Picture:
         folder: Path,
         *,
         configs: Sequence[Path] = ONE_MACHINE,
-        command: Sequence[str] = COMMAND,
+        command: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         settings: str = "",
     ) -> None:

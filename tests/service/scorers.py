@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+from tests.preloaded import Process, started
 from tests.servers import free_port, wait_for
-
-COMMAND = (sys.executable, "-m", "spanwise")
 
 
 class Scorer:
@@ -24,7 +22,7 @@ class Scorer:
         scores_to: The Collector's receiver of scores.
         handoff_to: The Collector's receiver of unfinished traces.
         spans_to: Where finished traces go with their scores, if anywhere.
-        command: What `serve` is a verb of.
+        command: What `serve` is a verb of; this environment's `spanwise` where nothing else is named.
         environment: More variables, such as LANGFUSE_*.
         settings: More settings of `[serve]`, as TOML.
     """
@@ -36,14 +34,14 @@ class Scorer:
         scores_to: str,
         handoff_to: str,
         spans_to: str = "",
-        command: Sequence[str] = COMMAND,
+        command: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         settings: str = "",
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._command = folder, command
         self._environment = dict(environment or {})
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self.port, self._http = free_port(), free_port()
         lines = [
             "[serve]",
@@ -75,8 +73,10 @@ class Scorer:
         }
         environment.pop("SPANWISE_CONFIG", None)
         with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [*self._command, "serve"], stdout=log, stderr=log, cwd=self._folder, env=environment
+            self._process = (
+                subprocess.Popen([*self._command, "serve"], stdout=log, stderr=log, cwd=self._folder, env=environment)
+                if self._command
+                else started("serve", stdout=log, stderr=log, cwd=self._folder, environment=environment)
             )
 
     def ready(self, *, timeout_s: float = 60.0) -> None:

@@ -7,8 +7,6 @@ import os
 import re
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +14,7 @@ from types import TracebackType
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+from tests.preloaded import Process, started
 from tests.servers import wait_for
 
 _LINE = re.compile(r"^listening (?:grpc=(?P<grpc>\S+))? ?(?:http=(?P<http>\S+))?$", re.MULTILINE)
@@ -28,7 +27,7 @@ class Service:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._flags = flags
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._starts = 0
         self.grpc = self.http = ""
         sinks = f'[sinks]\njsonl = {{ to = "{folder / "runs.jsonl"}" }}\n' if jsonl else ""
@@ -55,10 +54,11 @@ class Service:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SPANWISE_")}
         environment |= {"HOME": str(self.folder), "XDG_STATE_HOME": str(self.folder / "state")}
         addresses = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"]
-        command = [sys.executable, "-m", "spanwise", "serve", *addresses, *self._flags]
         out = self.folder / f"out{self._starts}"
         with out.open("wb") as told, (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=told, stderr=log, cwd=self.folder, env=environment)
+            self._process = started(
+                "serve", *addresses, *self._flags, stdout=told, stderr=log, cwd=self.folder, environment=environment
+            )
         process = self._process
         assert wait_for(lambda: process.poll() is not None or b"\n" in out.read_bytes(), timeout_s=60), self.log()
         found = _LINE.search(out.read_text())

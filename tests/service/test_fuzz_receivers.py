@@ -1,4 +1,4 @@
-"""Damaged requests against both receivers: SPANWISE_FUZZ_SECONDS says for how long, five seconds if nothing does."""
+"""Damaged requests against both receivers: SPANWISE_FUZZ_SECONDS says for how long, two seconds if nothing does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.service.fuzzing import fuzz
 
 def test_damaged_requests() -> None:
     """However a request is damaged, its answer is a status that tells why, and nothing of it stays behind."""
-    tally = fuzz(float(os.environ.get("SPANWISE_FUZZ_SECONDS", "5")))
+    tally = fuzz(float(os.environ.get("SPANWISE_FUZZ_SECONDS", "2")))
     assert [] == tally.failures[:10]
     assert tally.answers["http 200"] > 0
     assert tally.answers["http 400"] > 0
