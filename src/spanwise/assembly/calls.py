@@ -44,7 +44,8 @@ def tool_calls(run: Run) -> tuple[ToolCall, ...]:
         if loose or any(call.raw_result is None for call in found):
             _recover(run, found, loose)
         adopt_earlier(run, found)
-        _order(run, found, requests)
+        if requests:  # spans are by start as they are
+            _order(run, found, requests)
     return tuple(found)
 
 

@@ -182,7 +182,9 @@ def bare_of(asked: object) -> object:
 
 def adopt_earlier(run: Run, calls: Sequence[ToolCall]) -> None:
     """Lay bare values against requests of an earlier run, which a run that goes on with it finds in its messages."""
-    bare = [one for one in calls if one.span >= 0 and one.call_id and _is_bare(one)]
+    # Most arguments are objects: they are not decoded for this.
+    told = [one for one in calls if (raw := one.raw_arguments) is not None and (type(raw) is not str or raw[:1] != "{")]
+    bare = [one for one in told if one.span >= 0 and one.call_id and _is_bare(one)]
     if not bare:
         return
     talks = Talks(run)
@@ -196,9 +198,6 @@ def adopt_earlier(run: Run, calls: Sequence[ToolCall]) -> None:
 
 
 def _is_bare(call: ToolCall) -> bool:
-    raw = call.raw_arguments
-    if raw is None or (raw.__class__ is str and cast("str", raw)[:1] == "{"):  # most are objects: not decoded for this
-        return False
     return call.arguments is not None and not isinstance(call.arguments, Mapping)
 
 

@@ -8,10 +8,12 @@ from typing import cast
 from spanwise.model.canonical import shown
 from spanwise.model.ports import Record
 from spanwise.model.raw import LogEvent, PackedSpan
+from spanwise.native import core
 
 _RECORD, _PACKED, _VALUE = 420, 360, 64
 """What a record takes beside its attributes and text, one that is packed beside its bytes, and each attribute beside
 its text; keys are shared."""
+_text_in = None if core is None else core.text_in
 
 
 def size_of(record: Record) -> int:
@@ -26,6 +28,8 @@ def size_of(record: Record) -> int:
 
 def _size(attributes: Mapping[str, object]) -> int:
     total = _VALUE * len(attributes)
+    if _text_in is not None and (text := _text_in(attributes)) >= 0:
+        return total + text
     for value in attributes.values():
         if value.__class__ is str or isinstance(value, str | bytes):
             total += len(cast("str", value))

@@ -107,6 +107,10 @@ class Core(Protocol):
         """The names that begin with the prefix, in their order."""
         ...
 
+    def text_in(self, attributes: Mapping[str, object], /) -> int:
+        """How much text attributes hold; -1 where that takes a closer look: `_size` in assembly/sizes.py."""
+        ...
+
     def unlike(self, names: list[str], arguments: list[object], /) -> bool:
         """Whether it is sure, by their names and arguments as recorded, that no two calls ask nearly the same."""
         ...

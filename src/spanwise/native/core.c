@@ -24,8 +24,8 @@ slot_of(PyTypeObject *type, const char *field)
 static int
 fill(PyObject *module)
 {
-    if (add_link(module) < 0 || add_fields(module) < 0 || add_wire(module) < 0
-        || add_alike(module) < 0)
+    if (add_link(module) < 0 || add_fields(module) < 0 || add_wire(module) < 0 || add_alike(module) < 0
+        || add_sizes(module) < 0)
         return -1;
     return 0;
 }

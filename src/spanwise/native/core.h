@@ -26,5 +26,6 @@ int add_link(PyObject *module);
 int add_fields(PyObject *module);
 int add_wire(PyObject *module);
 int add_alike(PyObject *module);
+int add_sizes(PyObject *module);
 
 #endif
