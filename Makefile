@@ -63,7 +63,6 @@ chaos: setup ## send scores to a stand-in of Langfuse that fails in every way, a
 	@$(BIN)/python -m tests.sinks.langfuse_chaos $(ARGS)
 
 docs: setup ## check the documentation: generated parts, code blocks, links, every built-in described
-	@$(BIN)/python -m cogapp --check -I scripts $(COG_FILES)
 	@$(PYTEST) tests/meta/test_docs.py tests/meta/test_plugins.py tests/meta/test_verbs.py
 
 coverage: setup ## measure branch coverage of the core, model to run (the bar is 100 %)
