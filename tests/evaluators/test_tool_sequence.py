@@ -170,9 +170,9 @@ def test_time_for_many_calls() -> None:
     run = run_of(agent(1), *spans)
     assert 10_000 == len(run.work)
     for mode in ("in_order", "edit"):
-        begun = time.perf_counter()
+        begun = time.process_time()
         ToolSequence(expected=tuple(reversed(names)), mode=mode)(run)
-        assert time.perf_counter() - begun < 1.0
+        assert time.process_time() - begun < 1.0
 
 
 # Laws
