@@ -25,6 +25,9 @@ from spanwise.grounding.chatter import why_not
         ("Press the red button.", "an instruction"),
         ("17", "says too little to be checked"),
         ("Yes.", "says too little to be checked"),
+        ("TERMINATE", "ends the conversation"),
+        ("**TERMINATE**.", "ends the conversation"),
+        ("TASK_COMPLETED", "ends the conversation"),
     ],
 )
 def test_no_claims(text: str, why: str) -> None:
@@ -46,6 +49,8 @@ def test_no_claims(text: str, why: str) -> None:
         "Call volume increased in May.",
         "Well, the shop opens at nine.",
         "It could be up to 40 km away.",
+        "Terminate",
+        "The word TERMINATE ends it.",
     ],
 )
 def test_claims(text: str) -> None:

@@ -63,10 +63,16 @@ _ORDERS = frozenset(
     open press provide read refer restart review run search select send set sign specify submit type upload use verify
     wait""".split()
 )
+_SIGNALS = frozenset(
+    {"TERMINATE", "TERMINATED", "DONE", "FINISHED", "STOP", "EXIT", "END", "TASK COMPLETE", "TASK COMPLETED"}
+)
+"""What agents say, in these letters, to end a conversation between them."""
 
 
 def why_not(text: str) -> str:
     """Why a sentence claims nothing that could be checked; empty where it does."""
+    if text.strip(" \n.!*_`#[]<>").replace("_", " ") in _SIGNALS:
+        return "ends the conversation"
     said = text[:_LONG].lower().replace("\u2019", "'").strip()
     bare = _core(said)
     if said.rstrip("\"'\u201d)").endswith(("?", "\uff1f")):
