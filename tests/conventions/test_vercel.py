@@ -6,6 +6,7 @@ import json
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from spanwise import conventions
 from spanwise.conventions import vercel
@@ -20,7 +21,7 @@ from spanwise.model.content import (
     ToolDefinition,
     ToolFields,
 )
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawEvent, RawSpan
 from tests.conventions.robustness import read_all, spans
 from tests.recordings_io import made
 from tests.recordings_io import spans as recorded
@@ -298,3 +299,25 @@ def test_context() -> None:
 def test_no_reader_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader answers."""
     assert 7 == read_all(vercel.CONVENTION, span)
+
+
+@pytest.mark.parametrize(
+    ("more", "events", "failed"),
+    [
+        ({}, (), False),
+        ({}, ("exception",), True),
+        ({}, ("gen_ai.choice",), False),
+        ({"ai.response.finishReason": "error"}, (), True),
+        ({"ai.response.finishReason": "stop"}, (), False),
+    ],
+)
+def test_an_error_of_another_span(more: dict[str, str], events: tuple[str, ...], failed: bool) -> None:
+    """OpenInference's processor writes a trace's first error on other spans, which record no exception."""
+    own = {"ai.operationId": "ai.toolCall"}
+    span = made("span", scope="ai", attributes={**own, "openinference.span.kind": "TOOL", **more})
+    span.status_code, span.status_message = 2, "division by zero"
+    span.events = tuple(RawEvent(name, 1, {}) for name in events)
+    dialect, _ = conventions.classify(span)
+    assert failed == conventions.failed(span, dialect)
+    for other in ({"attributes": own}, {"status_message": ""}, {"dropped": 1}):
+        assert conventions.failed(replace(span, **other), dialect)

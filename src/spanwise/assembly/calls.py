@@ -26,7 +26,7 @@ from spanwise.assembly.verdicts import says_error, says_no_such_tool
 from spanwise.model.calls import CallStatus, ToolCall
 from spanwise.model.content import Memo, Part, ToolFields
 from spanwise.model.effects import is_control, is_output, says_output_taken, says_output_unused
-from spanwise.model.raw import STATUS_ERROR, RawSpan
+from spanwise.model.raw import STATUS_ERROR
 from spanwise.model.span import Span, SpanError
 from spanwise.model.trace import Run
 
@@ -121,7 +121,7 @@ def _same_call(run: Run, span: Span, name: str | None, by_span: Mapping[int, Too
 
 def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
     raw = span.raw
-    status = _status(raw, fields)
+    status = _status(span, fields)
     if status == "retry" and says_no_such_tool(name, fields.result):
         status = "not_run"
     return ToolCall(
@@ -151,12 +151,14 @@ def _call_of_batch(span: Span, fields: ToolFields, memo: Memo) -> ToolCall:
     return call
 
 
-def _status(raw: RawSpan, fields: ToolFields) -> CallStatus:
+def _status(span: Span, fields: ToolFields) -> CallStatus:
+    raw = span.raw
     if fields.retry:
         return "retry"
     if fields.paused:
         return "unknown"
-    if raw.status_code == STATUS_ERROR or fields.failed or says_error(fields.result):
+    failed = raw.status_code == STATUS_ERROR and conventions.failed(raw, span.dialect)
+    if failed or fields.failed or says_error(fields.result):
         return "error"
     if raw.end_ns <= 0 or fields.uncertain:
         return "unknown"
@@ -172,7 +174,7 @@ def _merge(call: ToolCall, span: Span, fields: ToolFields) -> None:
     if call.raw_result is None:
         call.raw_result = fields.result
     call.call_id = call.call_id or fields.call_id
-    inner = _status(span.raw, fields)
+    inner = _status(span, fields)
     if inner == "retry" or (inner == "error" and call.status != "retry"):
         call.status = inner
         if call.error is None or not call.error.message:

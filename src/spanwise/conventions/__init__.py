@@ -109,6 +109,7 @@ _MESSAGES = tuple(c.messages or _genai.messages for c in CONVENTIONS)
 _AGENT = tuple(c.agent or _genai.agent for c in CONVENTIONS)
 _RETRIEVAL = tuple(c.retrieval or _genai.retrieval for c in CONVENTIONS)
 _FAILED = tuple(c.failed for c in CONVENTIONS)
+_BORROWED = tuple(c.borrowed for c in CONVENTIONS)
 
 _LAST = len(CONVENTIONS) - 1
 UNKNOWN = -1
@@ -305,7 +306,8 @@ def definitions(span: RawSpan, memo: Memo, dialect: int) -> tuple[ToolDefinition
 def failed(span: RawSpan, dialect: int) -> bool:
     """Whether the span's status, or what its dialect has in the place of one, marks a failure."""
     if span.status_code == STATUS_ERROR:
-        return True
+        borrowed = _BORROWED[dialect]
+        return borrowed is None or not borrowed(span)
     check = _FAILED[dialect]
     return check is not None and check(span)
 

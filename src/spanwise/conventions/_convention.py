@@ -74,5 +74,7 @@ class Convention:
     error: Callable[[RawSpan], SpanError | None] | None = None
     failed: Callable[[RawSpan], bool] | None = None
     """Whether the span failed, for dialects that mark failures elsewhere than in the status code."""
+    borrowed: Callable[[RawSpan], bool] | None = None
+    """Whether a span's error status is that of another span."""
     content_switch: str = ""
     """The setting that makes this instrumentation record content, as an instruction: 'Set X=true.'"""

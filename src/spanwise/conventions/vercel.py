@@ -169,6 +169,23 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
     )
 
 
+def borrowed(span: RawSpan) -> bool:
+    """An error that OpenInference's processor wrote on the root for another span of the trace.
+
+    With version 2 of the SDK it takes every span for a root. The SDK of Vercel itself records an exception beside a
+    status with a message.
+    """
+    attributes = span.attributes
+    return (
+        bool(span.status_message)
+        and "ai.operationId" in attributes
+        and "openinference.span.kind" in attributes
+        and not span.dropped
+        and first_text(attributes, "ai.response.finishReason") != "error"
+        and not any(event.name == "exception" for event in span.events)
+    )
+
+
 def _last_step_text(attributes: Attributes, memo: Memo) -> str | None:
     """The text of a root that repeats the calls of all steps beside it; none where the last step asked for tools."""
     reasons = items(memo.json(attributes.get("gen_ai.response.finish_reasons")))
@@ -208,5 +225,6 @@ CONVENTION = Convention(
     agent=agent,
     definitions=definitions,
     context=context,
+    borrowed=borrowed,
     content_switch="Leave recordInputs and recordOutputs of the telemetry settings on.",
 )
