@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,6 +159,16 @@ def test_tokens_of_agents_where_no_call_counts() -> None:
         agent(30, parent=1, name="c", **usage),
     )
     assert Tokens(14, 4, None, None, None) == run.tokens
+
+
+def test_totals_that_count_more_than_the_run() -> None:
+    """A total that counts other runs or agents, too, is none, nor are those below it; what is missing says why."""
+    result = {"token_usage": {"prompt_tokens": 8, "successful_requests": 4}, "tasks_output": [{"messages": []}]}
+    crew = {"openinference.span.kind": "CHAIN", "crew_id": "c", "output.value": json.dumps(result)}
+    run = run_of(span(1, attributes=crew), agent(2, parent=1, **{"gen_ai.usage.input_tokens": 7}))
+    assert None is run.tokens
+    (tokens,) = [item for item in run.missing if item.field == "tokens"]
+    assert "CrewAI's total" in tokens.why
 
 
 def test_no_tokens_at_all() -> None:

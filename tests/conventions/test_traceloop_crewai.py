@@ -29,7 +29,7 @@ def test_tokens_of_the_crew() -> None:
     """The totals are printed as a line of names and numbers."""
     expected = LLMFields(None, None, 2433, 86, 256, 0, 0)
     assert expected == traceloop.llm(named("crewai.workflow"), Memo())
-    assert LLMFields() == crewai.llm(crew(token_usage=["prompt_tokens=1"]))
+    assert LLMFields() == crewai.llm(crew(token_usage=["prompt_tokens=1"]), Memo())
 
 
 def test_messages_are_read_from_the_printed_tasks() -> None:

@@ -136,11 +136,14 @@ def models(run: Run) -> tuple[str, ...]:
 
 
 def tokens(run: Run) -> Tokens | None:
-    """Tokens summed over the calls; where no call counts any, over the topmost agent spans that do."""
+    """Tokens summed over the calls; where no call counts any, over the topmost agent spans that do.
+
+    None also where one of those counts more than this run.
+    """
     counted = [call.usage for call in run.llm_calls]
     if not any(used.input_tokens is not None or used.output_tokens is not None for used in counted):
-        counted = _aggregates(run)
-    if not counted:
+        counted = aggregates(run)
+    if not counted or any(used.overcounted for used in counted):
         return None
     return Tokens(
         _sum([used.input_tokens for used in counted]),
@@ -156,7 +159,7 @@ def _sum(values: list[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def _aggregates(run: Run) -> list[LLMFields]:
+def aggregates(run: Run) -> list[LLMFields]:
     """Totals that agent spans state; a span below one that states them is part of it."""
     out: list[LLMFields] = []
     covered: set[int] = set()
@@ -167,7 +170,7 @@ def _aggregates(run: Run) -> list[LLMFields]:
         if span.kind not in RUN_KINDS:
             continue
         said = conventions.llm(span.raw, run.trace.memo, span.dialect)
-        if said.input_tokens is not None or said.output_tokens is not None:
+        if said.input_tokens is not None or said.output_tokens is not None or said.overcounted:
             covered.add(span.index)
             out.append(said)
     return out

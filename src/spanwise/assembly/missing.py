@@ -108,6 +108,9 @@ def _tokens(run: Run) -> Missing | None:
     if run.llm_groups and not run.llm_calls:
         why = f"{_BY_ITSELF}: its span counts the tokens of the last model call only."
         return Missing(field="tokens", why=why, switch="Turn automatic function calling off.")
+    if any(said.overcounted for said in llms.aggregates(run)):
+        why = "CrewAI's total counts more than this run: other agents or earlier runs used the same model objects."
+        return Missing(field="tokens", why=why, switch="Instrument the model client as well as the agent framework.")
     switch = "Turn on usage reporting of the model client (for streams: include_usage)."
     return Missing(field="tokens", why="No span counts tokens.", switch=switch)
 

@@ -13,6 +13,7 @@ from spanwise.conventions import (
     agent_framework,
     agentops,
     claude_code,
+    crewai,
     haystack,
     laminar,
     langfuse,
@@ -63,6 +64,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     pydantic_ai.CONVENTION,
     agent_framework.CONVENTION,
     claude_code.CONVENTION,
+    crewai.CONVENTION,
     mlflow.CONVENTION,
     langsmith.CONVENTION,
     agentops.CONVENTION,
@@ -273,6 +275,7 @@ def retrieval(span: RawSpan, memo: Memo, dialect: int) -> RetrievalFields:
 def context(span: RawSpan, memo: Memo) -> ContextFields:
     """Whose request a span served: what the app itself said of it first, tags and metadata of all put together."""
     found = _filled(span, memo, ContextFields(), None, lambda c: c.context)
+    found.session_id = found.session_id or None  # empty: a dialect's word that another's id is no session
     said = stated(span, memo)
     if said is None:
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from spanwise.conventions._crewai import FAILED, total
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._payloads import answered
 from spanwise.conventions._reprs import read_repr
@@ -11,21 +12,19 @@ from spanwise.conventions._values import first_text, int_of, mapping_of, text_of
 from spanwise.model.content import AgentFields, LLMFields, Memo, Message, Messages, ToolDefinition
 from spanwise.model.raw import RawSpan
 
-_FAILED = "Error executing tool"
 _COUNT = re.compile(r"(\w+)=(\d{1,15})")
 
 
-def llm(span: RawSpan) -> LLMFields:
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
     """The tokens of all model calls of the crew."""
-    text = span.attributes.get("crewai.crew.token_usage")
+    attributes = span.attributes
+    text = attributes.get("crewai.crew.token_usage")
     counts = {name: int_of(number) for name, number in _COUNT.findall(text if isinstance(text, str) else "")}
-    return LLMFields(
-        input_tokens=counts.get("prompt_tokens"),
-        output_tokens=counts.get("completion_tokens"),
-        cache_read_tokens=counts.get("cached_prompt_tokens"),
-        cache_write_tokens=counts.get("cache_creation_tokens"),
-        reasoning_tokens=counts.get("reasoning_tokens"),
-    )
+    if not counts:
+        return LLMFields()
+    printed = attributes.get("crewai.crew.tasks_output")
+    tasks = read_repr(printed) if isinstance(printed, str) else None
+    return total(counts, tasks, memo.json(attributes.get("crewai.crew.agents")))
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
@@ -38,7 +37,7 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
         if fields is not None:
             sent += messages_of(fields.get("messages"), memo) or ()
     for part in (part for message in sent for part in message.parts):
-        if part.type == "tool_result" and isinstance(part.value, str) and part.value.startswith(_FAILED):
+        if part.type == "tool_result" and isinstance(part.value, str) and part.value.startswith(FAILED):
             part.error = True
     got = tuple(message for message in sent if message.role == "assistant")
     return Messages(tuple(sent) or None, got or None)

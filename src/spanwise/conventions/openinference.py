@@ -13,6 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._crewai import total
 from spanwise.conventions._fields import amount, count, reader, text
 from spanwise.conventions._genai_scopes import NODES
 from spanwise.conventions._langgraph import is_paused, passed
@@ -39,7 +40,7 @@ from spanwise.conventions._openinference_runs import (
 )
 from spanwise.conventions._openinference_tools import given, outcome
 from spanwise.conventions._payloads import invoked
-from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, text_of
+from spanwise.conventions._values import first_number, first_text, mapping_of, text_of
 from spanwise.model.content import (
     ContextFields,
     HandoffFields,
@@ -283,7 +284,7 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     if AUTOMATIC in attributes and span.scope.name == GOOGLE_GENAI:  # the usage of the last call only
         return LLMFields(fields.model, fields.provider, whole=True)
     if fields.input_tokens is None and "crew_id" in attributes:
-        _crew_usage(fields, attributes, memo)
+        fields = _crew_usage(attributes, memo) or fields
     cached = (fields.cache_read_tokens or 0) + (fields.cache_write_tokens or 0)
     if fields.input_tokens is not None and cached > fields.input_tokens:  # a client that counts cached tokens apart
         fields.input_tokens += cached
@@ -317,15 +318,11 @@ def _cost(attributes: Attributes) -> float | None:
     return prompt + completion if prompt is not None and completion is not None else None
 
 
-def _crew_usage(fields: LLMFields, attributes: Attributes, memo: Memo) -> None:
+def _crew_usage(attributes: Attributes, memo: Memo) -> LLMFields | None:
     """CrewAI counts tokens for the crew as a whole, in its result."""
     result = mapping_of(memo.json(attributes.get("output.value"))) or {}
-    usage = mapping_of(result.get("token_usage")) or {}
-    fields.input_tokens = first_int(usage, "prompt_tokens")
-    fields.output_tokens = first_int(usage, "completion_tokens")
-    fields.cache_read_tokens = first_int(usage, "cached_prompt_tokens")
-    fields.cache_write_tokens = first_int(usage, "cache_creation_tokens")
-    fields.reasoning_tokens = first_int(usage, "reasoning_tokens")
+    usage = mapping_of(result.get("token_usage"))
+    return total(usage, result.get("tasks_output"), memo.json(attributes.get("crew_agents"))) if usage else None
 
 
 def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:

@@ -162,7 +162,7 @@ def _given(value: object, memo: Memo) -> tuple[object, str | None]:
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
     """A crew's own totals; all else stands in GenAI attributes."""
     if "crewai.crew.token_usage" in span.attributes:
-        return _traceloop_crewai.llm(span)
+        return _traceloop_crewai.llm(span, memo)
     return LLMFields()
 
 

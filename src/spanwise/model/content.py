@@ -77,6 +77,8 @@ class LLMFields(msgspec.Struct, gc=False):
     """What is None here is not known: what other dialects find on the span is not about this call alone."""
     ttft_ms: float | None = None
     """The time to the first token or chunk of a streamed answer."""
+    overcounted: bool = False
+    """The span states totals, but more than its own run used is in them."""
 
 
 class ModelCall(msgspec.Struct, gc=False):

@@ -1,0 +1,48 @@
+"""What CrewAI counts for a crew as a whole, and whether that is what this run used.
+
+CrewAI counts on the model objects, for as long as those live, and adds up the counts of its agents: of two agents with
+one model object each brings the use of both, and a second kickoff brings that of the first once more. It counts the
+requests alike, so a total is the run's own where as many requests are counted as the tasks' conversations hold answers
+of a model. Where no conversation is recorded, a crew of one agent is taken at its word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spanwise.conventions._messages import items
+from spanwise.conventions._values import first_int, mapping_of
+from spanwise.model.content import LLMFields
+
+FAILED = "Error executing tool"
+"""How the text begins that the model is told of a tool that raised."""
+
+
+def total(usage: Mapping[str, object], tasks: object, agents: object) -> LLMFields:
+    """The tokens of a crew, given its tasks' outputs and the list of its agents; none where they are not its own."""
+    answers = _answers(tasks)
+    requests = first_int(usage, "successful_requests")
+    known = answers is not None and requests is not None
+    if answers != requests if known else len(items(agents) or ()) > 1:
+        return LLMFields(whole=True, overcounted=True)
+    return LLMFields(
+        input_tokens=first_int(usage, "prompt_tokens"),
+        output_tokens=first_int(usage, "completion_tokens"),
+        cache_read_tokens=first_int(usage, "cached_prompt_tokens"),
+        cache_write_tokens=first_int(usage, "cache_creation_tokens"),
+        reasoning_tokens=first_int(usage, "reasoning_tokens"),
+    )
+
+
+def _answers(tasks: object) -> int | None:
+    """How often a model answered in the conversations of the tasks; None where one of them is not recorded."""
+    listed = items(tasks)
+    if not listed:
+        return None
+    count = 0
+    for task in listed:
+        said = items((mapping_of(task) or {}).get("messages"))
+        if said is None:
+            return None
+        count += sum((mapping_of(message) or {}).get("role") == "assistant" for message in said)
+    return count
