@@ -9,10 +9,12 @@ from hypothesis import given
 
 from spanwise import conventions
 from spanwise.conventions import agentops
-from spanwise.model.content import AgentFields, Memo, ToolFields
+from spanwise.model.content import AgentFields, Memo, Part, ToolFields
 from spanwise.model.raw import RawSpan
 from tests.conventions.robustness import read_all, spans
+from tests.making import run_of
 from tests.recordings_io import made
+from tests.recordings_io import spans as recorded
 
 KIND = "agentops.span.kind"
 
@@ -65,8 +67,28 @@ def test_agents(entity: str) -> None:
     assert AgentFields() == agentops.agent(made(attributes={KIND: "task", "operation.name": "step"}), Memo())
 
 
+def test_requests() -> None:
+    """A model's request is told by a span of its own; a tool's span and a nameless one are none."""
+    attributes = {KIND: "AgentOpsSpanKindValues.TOOL", "tool.parameters": '{"a": 1}', "tool.call.id": "c1"}
+    asked = Part("tool_call", id="c1", name="add", value={"a": 1})
+    assert asked == agentops.requested(made("tool_call.add", attributes=attributes), Memo())
+    assert agentops.requested(made("tool_call.", attributes=attributes), Memo()) is None
+    assert agentops.requested(made("add.tool", attributes=attributes), Memo()) is None
+
+
+def test_ids_of_the_calls() -> None:
+    """Tools' spans have no ids of calls, the requests have; tools that are not decorated are known by the requests."""
+    whole = recorded("openai-client__agentops")
+    ids = ["call_000001", "call_000002", "call_000004", "call_000005"]
+    assert ids == [call.call_id for call in run_of(*whole).tool_calls]
+    bare = run_of(*(span for span in whole if not span.name.endswith(".tool"))).tool_calls
+    assert ids == [call.call_id for call in bare]
+    assert ["ok", "error", "ok", "ok"] == [call.status for call in bare]
+
+
 KEYS = (
-    KIND, "operation.name", "agent.name", "tool.name", "tool.parameters", "agentops.tool.input", "agentops.tool.output",
+    KIND, "tool.call.id",
+    "operation.name", "agent.name", "tool.name", "tool.parameters", "agentops.tool.input", "agentops.tool.output",
     "agentops.entity.input", "agentops.task.output",
 )  # fmt: skip
 WORDS = ("args", "kwargs", "tool", "agent", "query", "answer", "AgentOpsSpanKindValues.TOOL")
@@ -76,3 +98,4 @@ WORDS = ("args", "kwargs", "tool", "agent", "query", "answer", "AgentOpsSpanKind
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
     assert read_all(agentops.CONVENTION, span) == 2
+    agentops.requested(span, Memo())

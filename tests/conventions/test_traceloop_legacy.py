@@ -167,6 +167,8 @@ def test_definitions() -> None:
     }
     found = traceloop_legacy.definitions(made(attributes=attributes), Memo())
     assert (ToolDefinition("add", "", {"type": "object"}),) == found
+    renamed = {key.replace("llm.", "gen_ai."): value for key, value in attributes.items()}
+    assert found == traceloop_legacy.definitions(made(attributes=renamed), Memo())
     assert None is traceloop_legacy.definitions(made(), Memo())
 
 

@@ -37,9 +37,10 @@ def requests_of(run: Run) -> list[Request]:
     """Every tool call that the models of a run asked for, in order."""
     out: list[Request] = []
     memo = run.trace.memo
+    apart = _asked_apart(run)
     for number, group in enumerate(run.trace.paced(run.llm_groups)):
         for span in reversed(group):
-            asked = conventions.requests(span.raw, memo, span.dialect)
+            asked = conventions.requests(span.raw, memo, span.dialect) or apart.get(span.index)
             if asked:
                 out += [Request(part, span.end_ns, span.agent, number) for part in asked]
                 break
@@ -50,6 +51,16 @@ def requests_of(run: Run) -> list[Request]:
             asked = [part for message in spoken for part in message.parts if part.type == "tool_call" and part.name]
             out += [Request(part, span.start_ns, span.agent, number) for part in asked]
     return out
+
+
+def _asked_apart(run: Run) -> dict[int, list[Part]]:
+    """Requests that have spans of their own, by the model's span above them."""
+    found: dict[int, list[Part]] = {}
+    for span in run.by_kind.get("other", ()):
+        part = conventions.asked(span.raw, run.trace.memo, span.dialect)
+        if part is not None:
+            found.setdefault(span.parent, []).append(part)
+    return found
 
 
 def join(calls: list[ToolCall], requests: Sequence[Request]) -> list[Request]:

@@ -110,6 +110,7 @@ _MODEL_CALLS = tuple(c.model_calls for c in CONVENTIONS)
 _MESSAGES = tuple(c.messages or _genai.messages for c in CONVENTIONS)
 _AGENT = tuple(c.agent or _genai.agent for c in CONVENTIONS)
 _RETRIEVAL = tuple(c.retrieval or _genai.retrieval for c in CONVENTIONS)
+_ASKED = tuple(c.asked for c in CONVENTIONS)
 _FAILED = tuple(c.failed for c in CONVENTIONS)
 _BORROWED = tuple(c.borrowed for c in CONVENTIONS)
 
@@ -230,6 +231,12 @@ def requests(span: RawSpan, memo: Memo, dialect: int) -> Sequence[Part] | None:
     if got is None:
         return None
     return [part for message in got for part in message.parts if part.type == "tool_call" and part.name]
+
+
+def asked(span: RawSpan, memo: Memo, dialect: int) -> Part | None:
+    """The tool call that a model asked for, where this span stands for no more than that."""
+    reader = _ASKED[dialect]
+    return reader(span, memo) if reader is not None else None
 
 
 def answer_text(span: RawSpan, dialect: int) -> str | None:

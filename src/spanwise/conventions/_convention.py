@@ -59,6 +59,8 @@ class Convention:
     """All that an agent's span holds of its run, for what no model was told any more. None: taken from `messages`."""
     requests: Reader[Sequence[Part] | None] | None = None
     """Only the tool calls that the model asked for. None: taken from `output`."""
+    asked: Reader[Part | None] | None = None
+    """The call that a model asked for, where each such call has a span of its own below the model's."""
     answer_text: Callable[[RawSpan], str | None] | None = None
     """The JSON text in which the model's answer stands and each call that it asks for is a part of type `tool_call`.
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._payloads import answered, asked, call_arguments
 from spanwise.conventions._values import first_text, mapping_of, text_of
-from spanwise.model.content import AgentFields, Memo, ToolFields
+from spanwise.model.content import AgentFields, Memo, Part, ToolFields
 from spanwise.model.raw import STATUS_ERROR, RawSpan
 from spanwise.model.span import Kind
 
@@ -51,6 +51,16 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     )
 
 
+def requested(span: RawSpan, memo: Memo) -> Part | None:
+    """A model's request for a tool, with the id of the call."""
+    attributes = span.attributes
+    name = first_text(attributes, "tool.name") or span.name.removeprefix(_REQUEST)
+    if not name or not span.name.startswith(_REQUEST):
+        return None
+    call_id = first_text(attributes, "tool.call.id")
+    return Part("tool_call", id=call_id, name=name, value=memo.json(attributes.get("tool.parameters")))
+
+
 def _called(given: object, memo: Memo) -> object:
     """The recorded call, without what AgentOps may put beside arguments and keywords."""
     fields = mapping_of(memo.json(given))
@@ -78,5 +88,6 @@ CONVENTION = Convention(
     hints=("agentops.span.kind",),
     kind=kind,
     tool=tool,
+    asked=requested,
     agent=agent,
 )

@@ -31,7 +31,7 @@ _KINDS: Mapping[str, Kind] = {
 }
 _PROMPT = "gen_ai.prompt."
 _COMPLETION = "gen_ai.completion."
-_FUNCTION = "llm.request.functions."
+_FUNCTIONS = ("llm.request.functions.", "gen_ai.request.functions.")
 # A number of more digits is no index: text of any length may stand in a key.
 _NUMBERED = re.compile(r"(\d{1,9})\.(.+)")
 _CALL = re.compile(r"tool_calls\.(\d{1,9})\.(id|name|arguments)")
@@ -125,7 +125,8 @@ def _content(value: object, memo: Memo) -> object:
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     """The functions that the model was offered."""
     out: list[ToolDefinition] = []
-    for fields in _numbered(span.attributes, _FUNCTION).values():
+    former, newer = (_numbered(span.attributes, prefix) for prefix in _FUNCTIONS)
+    for fields in (former or newer).values():
         name = text_of(fields.get("name"))
         if name is not None:
             schema = memo.json(fields.get("parameters", fields.get("input_schema")))
