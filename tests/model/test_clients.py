@@ -54,3 +54,52 @@ def test_a_client_that_names_the_response() -> None:
     outer = call(2, scope="oi", end=30, **{"gen_ai.response.id": "r1", "gen_ai.usage.output_tokens": 22})
     inner = call(3, scope=SDK, end=20, **{"gen_ai.response.id": "r1", "gen_ai.usage.output_tokens": 21})
     assert [21] == [one.tokens.output for one in run_of(agent(1), outer, inner).llm_calls]
+
+
+def grouped(*spans: RawSpan) -> list[list[str]]:
+    """The ids of the spans of each call."""
+    return [[s.span_id for s in group] for group in run_of(agent(1), *spans).llm_groups]
+
+
+def test_a_client_within_the_time_of_the_framework() -> None:
+    """Two instrumentations of which one does not make its span the current one: spans side by side are one call."""
+    outer = call(2, scope="framework", end=30, tokens=(5, 2))
+    assert [[span_id(2), span_id(3)]] == grouped(outer, call(3, scope="client", end=20, tokens=(5, 2)))
+    assert [[span_id(2), span_id(3)]] == grouped(outer, call(3, scope="client", end=20))
+
+
+def test_a_client_below_what_stands_around_the_framework() -> None:
+    """Where no span of the framework is ever current, the client's stands below the app's: the tokens tell the call."""
+    steps = [span(10 + at, parent=9 + at, start=1, end=90) for at in range(20)]
+    inner = call(30, scope="framework", parent=12, end=50, tokens=(5, 2))
+    client = call(31, scope="client", parent=10, end=45, tokens=(5, 2))
+    assert [[span_id(30), span_id(31)]] == grouped(*steps, inner, client)
+    assert 2 == len(grouped(*steps, inner, call(31, scope="client", parent=10, end=45, tokens=(5, 3))))
+    assert 2 == len(grouped(*steps, inner, call(31, scope="client", parent=10, end=45)))
+    assert 2 == len(grouped(*steps, inner, call(31, scope="client", parent=14, end=45, tokens=(5, 2))))
+    deep = call(30, scope="framework", parent=29, end=50, tokens=(5, 2))
+    assert 2 == len(grouped(*steps, deep, client))
+
+
+def test_calls_at_the_same_time() -> None:
+    """Of calls that run side by side each has the client's span with its tokens, and no second one of a scope."""
+    calls = [call(2, scope="framework", end=30, tokens=(5, 2)), call(3, scope="framework", end=30, tokens=(6, 2))]
+    clients = [call(4, scope="client", end=20, tokens=(6, 2)), call(5, scope="client", end=20, tokens=(5, 2))]
+    assert [[span_id(2), span_id(5)], [span_id(3), span_id(4)]] == grouped(*calls, *clients)
+    silent = [call(4, scope="client", end=20), call(5, scope="client", end=20), call(6, scope="client", end=20)]
+    assert [[span_id(2), span_id(4)], [span_id(3), span_id(5)], [span_id(6)]] == grouped(*calls, *silent)
+
+
+def test_spans_side_by_side_that_are_two_calls() -> None:
+    """Other tokens, another parent, a longer or a later time, or the same scope: a call of its own."""
+    outer = call(2, scope="framework", end=30, tokens=(5, 2))
+    step = span(9, parent=1, start=3, end=40)
+    for other in (
+        call(3, scope="client", end=20, tokens=(5, 3)),
+        call(3, scope="client", end=31, tokens=(5, 2)),
+        call(40, scope="client", end=50, tokens=(5, 2)),
+        call(10, scope="client", parent=9, end=20, tokens=(5, 2)),
+        call(3, scope="framework", end=20, tokens=(5, 2)),
+    ):
+        assert 2 == len(grouped(outer, step, other))
+    assert 2 == len(run_of(call(2, scope="framework", end=30), call(3, scope="client", parent=9, end=20)).llm_groups)

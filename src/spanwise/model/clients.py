@@ -8,6 +8,10 @@ from spanwise.model.span import Span
 
 _CLIENTS = frozenset({"com.anthropic.sdk.python"})
 """Clients of providers that record their requests by themselves, whatever else records them."""
+_SENT = ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens")
+_GOT = ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens")
+_HOPS = 16
+_OPEN = 32
 
 
 def by_response(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Span]]:
@@ -26,7 +30,58 @@ def by_response(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Sp
         out.append(group)
         if isinstance(answered, str):
             first[answered] = group
+    out = _with_inner(out, spans)
     return out if scopes.isdisjoint(_CLIENTS) else _with_clients(out, spans)
+
+
+def _with_inner(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Span]]:
+    """The groups, a client's span put to the framework's around it where the framework's is not made the current span.
+
+    The client's lies within the other's time then, and below the same span or one further up. They are one call unless
+    their tokens say otherwise; of calls at the same time each has its own.
+    """
+    out: list[list[Span]] = []
+    open_: list[list[Span]] = []
+    for group in groups:
+        first = group[0]
+        open_ = [one for one in open_[-_OPEN:] if one[0].end_ns >= first.start_ns]
+        apart = first.parent < 0 or _is_client(first)
+        around = [] if apart else [one for one in open_ if _may_hold(one, first, spans)]
+        held = next((one for one in around if _counted(one[0]) == _counted(first)), around[0] if around else None)
+        if held is not None:
+            held.extend(group)
+        else:
+            out.append(group)
+            open_.append(group)
+    return out
+
+
+def _may_hold(group: Sequence[Span], span: Span, spans: Sequence[Span]) -> bool:
+    outer, counts, others = group[0], _counted(group[0]), _counted(span)
+    if not (outer.start_ns <= span.start_ns and span.end_ns <= outer.end_ns):
+        return False
+    if any(one.raw.scope.name == span.raw.scope.name for one in group):
+        return False
+    if outer.parent == span.parent:
+        return all(a is None or b is None or a == b for a, b in zip(counts, others, strict=True))
+    return None not in counts and counts == others and _is_below(outer, span.parent, spans)
+
+
+def _is_below(span: Span, above: int, spans: Sequence[Span]) -> bool:
+    at = span.parent
+    for _ in range(_HOPS):
+        if at < 0 or at == above:
+            return at == above
+        at = spans[at].parent
+    return False
+
+
+def _counted(span: Span) -> tuple[object, object]:
+    """Tokens sent and got, as the instrumentations of clients and frameworks name them."""
+    get = span.attributes.get
+    sent = (found for key in _SENT if (found := get(key)) is not None)
+    got = (found for key in _GOT if (found := get(key)) is not None)
+    return next(sent, None), next(got, None)
 
 
 def _with_clients(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Span]]:
