@@ -262,18 +262,6 @@ def test_llama_index_wrapper() -> None:
     assert Messages(None, (wrapped,)) == openinference.messages(outer, Memo())
 
 
-def test_dspy_protocol() -> None:
-    """A request for a tool in the text of DSPy's protocol is no answer."""
-    asked = '["[[ ## next_tool_name ## ]]\\nsearch"]'
-    said = '["[[ ## answer ## ]]\\n42"]'
-    assert (Message("assistant", (Part("other", json.loads(asked)[0]),)),) == read(
-        scope="dspy", output__value=asked
-    ).output
-    assert (Message("assistant", (Part("text", json.loads(said)[0]),)),) == read(
-        scope="dspy", output__value=said
-    ).output
-
-
 def test_google_automatic_calls() -> None:
     """Calls that Google's client made between the model calls of one span stand before the answer."""
     attributes = {

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
+from spanwise.conventions._dspy import asking, told
 from spanwise.conventions._fields import below
 from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of
 from spanwise.conventions._openinference_envelopes import asked_messages, held_messages, said_messages
@@ -233,6 +234,8 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
     sent = _input(span, memo)
     if span.scope.name == GOOGLE_GENAI:
         sent = without_google_envelopes(sent, memo)
+    if span.scope.name == DSPY and sent is not None:
+        sent = told(sent)
     return Messages(sent, output(span, memo))
 
 
@@ -277,7 +280,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
         return None
     if span.scope.name == LLAMA_INDEX:
         return tuple(_reacting(message) for message in got)
-    return _without_protocol(got) if span.scope.name == DSPY else got
+    return asking(got, memo) if span.scope.name == DSPY else got
 
 
 def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
@@ -369,14 +372,6 @@ def _reacting(message: Message) -> Message:
         else:
             parts.append(Part("other", part.text))
     return Message(message.role, tuple(parts))
-
-
-def _without_protocol(got: tuple[Message, ...]) -> tuple[Message, ...]:
-    """DSPy's ReAct asks for a tool in the text of its answer, which then is no answer."""
-    return tuple(
-        Message(message.role, tuple(Part("other", p.text) if "next_tool_name" in p.text else p for p in message.parts))
-        for message in got
-    )
 
 
 def _prompts(attributes: Attributes, memo: Memo) -> tuple[Message, ...] | None:
