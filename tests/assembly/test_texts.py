@@ -152,3 +152,33 @@ def test_a_mask_is_nobodys_words() -> None:
 def test_the_task_in_crewais_prompt(asked: str, query: str) -> None:
     """What a crew's model was told is a prompt around the task."""
     assert query == run_of(agent(1), chat(2, parent=1, sent=[user(asked)], got=[says("1")])).query
+
+
+@pytest.mark.parametrize(("returned", "answer"), [("tools", None), ("In two words.", "In two words.")])
+def test_a_step_that_names_the_next_one(returned: str, answer: str | None) -> None:
+    """A bare word from a step that asks no model is the name of a graph's next node, and no answer."""
+    found = run_of(
+        span(1, name="graph", attributes={"gen_ai.operation.name": "invoke_workflow"}, end=99),
+        chat(20, parent=1, sent=[user("?")], got=[asks(("c1", "search", {}))]),
+        span(
+            40, parent=1, name="route", attributes={"traceloop.span.kind": "task", "traceloop.entity.output": returned}
+        ),
+    )
+    assert answer == found.answer
+
+
+def test_a_step_around_a_model_that_says_a_word() -> None:
+    """A bare word from a step that asks a model may be the answer."""
+    found = run_of(
+        span(1, name="graph", attributes={"gen_ai.operation.name": "invoke_workflow"}, end=99),
+        span(
+            20,
+            parent=1,
+            name="grade",
+            attributes={"traceloop.span.kind": "task", "traceloop.entity.output": "yes"},
+            end=60,
+        ),
+        chat(30, parent=20),
+        chat(40, parent=20),
+    )
+    assert "yes" == found.answer

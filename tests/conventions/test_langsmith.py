@@ -178,6 +178,17 @@ def test_agents_and_chains() -> None:
     assert AgentFields(None, "add one", "Two.") == langsmith.agent(chain, Memo())
 
 
+def test_a_typed_answer() -> None:
+    """An agent whose last message only requests its output answers what the state has as structured response."""
+    asked = {"type": "ai", "content": "", "tool_calls": [{"name": "Report", "args": {"n": 1}, "id": "c1"}]}
+    taken = {"type": "tool", "content": "Returning structured response: n=1", "tool_call_id": "c1"}
+    state = {"messages": [{"type": "human", "content": "?"}, asked, taken], "structured_response": {"n": 1}}
+    span = run("chain", "helper", {"messages": []}, state)
+    assert '{"n":1}' == langsmith.agent(span, Memo()).answer
+    record = langsmith.record(span, Memo()) or ()
+    assert ["user", "assistant", "tool"] == [message.role for message in record]
+
+
 def test_retrievers() -> None:
     """Query, and documents with the scores in their metadata."""
     found = {"id": "d1", "metadata": {"score": 0.5}, "page_content": "text", "type": "Document"}

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from spanwise import conventions
+from spanwise.assembly.outputs import judge_outputs
 from spanwise.assembly.requests import Request, adopt_earlier, is_whole, join, requests_of, with_handoff_spans
 from spanwise.assembly.results import (
     Talks,
@@ -25,7 +26,7 @@ from spanwise.assembly.results import (
 from spanwise.assembly.verdicts import says_error, says_no_such_tool
 from spanwise.model.calls import CallStatus, ToolCall
 from spanwise.model.content import Memo, Part, ToolFields
-from spanwise.model.effects import is_control, is_output, says_output_taken, says_output_unused
+from spanwise.model.effects import is_control, says_output_taken
 from spanwise.model.raw import STATUS_ERROR
 from spanwise.model.span import Span, SpanError
 from spanwise.model.trace import Run
@@ -248,17 +249,7 @@ def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:
         if part is None and request.part.id is not None and call.name in spanned:
             call.status = "not_run"  # all spans are here, and those who ran this tool left one
         calls.append(call)
-    _judge_outputs([call for call in calls if call.span < 0])
-
-
-def _judge_outputs(calls: Sequence[ToolCall]) -> None:
-    """A tool that gave the run its output did no work in its other calls: they were refused, or not used."""
-    outputs = {call.name for call in calls if says_output_taken(call.raw_result) or is_output(call.name)}
-    for call in calls:
-        if call.name in outputs:
-            call.control = True
-            if call.status == "ok" and not says_output_taken(call.raw_result):
-                call.status = "not_run" if says_output_unused(call.raw_result) else "retry"
+    judge_outputs(run, [call for call in calls if call.span < 0])
 
 
 def _told_by_step(talks: Talks, loose: Sequence[Request], results: Mapping[str, Sequence[object]]) -> dict[int, Part]:

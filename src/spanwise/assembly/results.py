@@ -80,7 +80,7 @@ class Talks:
     def turn(self, at: int) -> tuple[Message, ...]:
         """What an agent's own record holds of this turn: without what earlier turns asked and were told."""
         said = self.said(at)
-        return (*_since_asked(said.input or ()), *(said.output or ()))
+        return (*since_asked(said.input or ()), *(said.output or ()))
 
     def record(self, agent: int) -> tuple[Message, ...]:
         """What the agent's own span, or else that of the run, records as said."""
@@ -89,9 +89,15 @@ class Talks:
             return ()
         found = self._records.get(at)
         if found is None:
-            span = self._run.trace.spans[at]
-            found = self._records[at] = conventions.record(span.raw, self._run.trace.memo, span.dialect) or ()
+            found = self._records[at] = self._recorded(at)
         return found
+
+    def _recorded(self, at: int) -> tuple[Message, ...]:
+        """What a span records, or else the workflow right below it: one agent may leave a span around another."""
+        trace = self._run.trace
+        inner = (span for span in self._run.by_kind.get("workflow", ()) if span.parent == at)
+        readings = (conventions.record(one.raw, trace.memo, one.dialect) for one in (trace.spans[at], *inner))
+        return next((found for found in readings if found), ())
 
     def heard(self, at: int) -> tuple[Message, ...]:
         """What a model had been told by the time of a call; an agent's own record holds both sides."""
@@ -99,7 +105,7 @@ class Talks:
         return said.input or () if self.by_models else (*(said.input or ()), *(said.output or ()))
 
 
-def _since_asked(sent: Sequence[Message]) -> Sequence[Message]:
+def since_asked(sent: Sequence[Message]) -> Sequence[Message]:
     """What was said after the last question: what stands before it belongs to earlier turns."""
     for at in range(len(sent) - 1, -1, -1):
         if sent[at].role in _USERS and sent[at].text:

@@ -14,15 +14,16 @@ from typing import cast
 from spanwise import conventions
 from spanwise.assembly import llms
 from spanwise.conventions import first_user_text, last_answer_text
-from spanwise.model.calls import Given
+from spanwise.model.calls import Given, ToolCall
 from spanwise.model.content import Memo, Message, is_mask
-from spanwise.model.effects import passes_control
+from spanwise.model.effects import is_control, passes_control, says_output_taken
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
 
 _CREW_PROMPT = re.compile(
     r"\s*Current Task: (.+?)(?:\n\nThis is the expected criteria for your final answer\b|\Z)", re.S
 )
+_NODE = re.compile(r"\w+")
 _MODELS = frozenset({"assistant", "model", "ai"})
 
 
@@ -81,12 +82,29 @@ def recorded_answer(run: Run) -> str | None:
     said = _steering_answer(run)
     if said:
         return said
+    return _runners_answer(run, inside)
+
+
+def _runners_answer(run: Run, inside: set[int]) -> str | None:
+    """What the last agent or workflow within the run answered."""
+    around = _around_models(run)
     for span in sorted(_runners(run), key=lambda span: (span.end_ns, -span.start_ns), reverse=True):
         if span.index not in inside:
-            said = conventions.agent(span.raw, memo, span.dialect).answer
-            if said:
+            said = conventions.agent(span.raw, run.trace.memo, span.dialect).answer
+            if said and not (_NODE.fullmatch(said) and around and span.index not in around):
                 return said
     return None
+
+
+def _around_models(run: Run) -> set[int]:
+    """The spans in which a model was asked; any other step that returns a bare word names the next node."""
+    found: set[int] = set()
+    for group in run.llm_groups:
+        for span in run.trace.ancestors(group[0].index):
+            if span.index in found:
+                break
+            found.add(span.index)
+    return found
 
 
 def given(run: Run) -> tuple[Given, ...]:
@@ -121,7 +139,7 @@ def _texts(message: Message, memo: Memo) -> Iterable[str]:
 def _steering_answer(run: Run) -> str | None:
     """The answer handed to a tool that ends the run (`final_answer`)."""
     for call in reversed(run.tool_calls):
-        if not call.control or call.status in {"error", "retry"}:
+        if not _may_answer(call):
             continue
         arguments = call.arguments
         if not isinstance(arguments, Mapping):
@@ -135,6 +153,11 @@ def _steering_answer(run: Run) -> str | None:
             if isinstance(only, str):
                 return only
     return None
+
+
+def _may_answer(call: ToolCall) -> bool:
+    """The call ends the run; one whose arguments a parser took may as well be a step on the way (a grade, a route)."""
+    return call.status not in {"error", "retry"} and (is_control(call.name) or says_output_taken(call.raw_result))
 
 
 def _runners(run: Run) -> Iterable[Span]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from spanwise.conventions._genai import first_user_text, last_answer_text
+from spanwise.conventions._langchain import structured_response
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_envelopes import held_messages, is_unsaid, recorded
 from spanwise.conventions._openinference_messages import INPUT, LANGCHAIN, LLAMA_INDEX, flattened, output
@@ -306,7 +305,7 @@ def _answered_component(fields: Mapping[str, object], memo: Memo, depth: int) ->
 
 def _of_state(fields: Mapping[str, object]) -> str | None:
     """LangChain: the typed answer of an agent whose last message only requests it, or a worker's last word."""
-    return _structured_response(fields) or _worker_text(fields)
+    return structured_response(fields) or _worker_text(fields)
 
 
 def _worker_text(fields: Mapping[str, object]) -> str | None:
@@ -319,19 +318,6 @@ def _worker_text(fields: Mapping[str, object]) -> str | None:
     if inner.get("type") != "human" or not text_of(inner.get("name")):
         return None
     return text_of(inner.get("content"))
-
-
-def _structured_response(fields: Mapping[str, object]) -> str | None:
-    """LangChain: the typed answer of an agent whose last message only requests it."""
-    response = fields.get("structured_response")
-    if response is None:
-        return None
-    if isinstance(response, str):
-        return response
-    try:
-        return msgspec.json.encode(response).decode()
-    except (TypeError, ValueError, RecursionError):
-        return None
 
 
 def _returns_its_answer(span: RawSpan) -> bool:

@@ -132,6 +132,11 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     return None if returned is None or failed(span) else reply(returned, memo)
 
 
+def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """The messages in the state that an agent or a graph returned."""
+    return conversation(memo.json(span.attributes.get(_RETURNED)), memo)
+
+
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     """The tools among what a wrapped client was given."""
     given = mapping_of(memo.json(span.attributes.get(_GIVEN))) or {}
@@ -195,6 +200,7 @@ CONVENTION = Convention(
     llm=llm,
     messages=messages,
     output=output,
+    record=record,
     agent=agent,
     retrieval=retrieval,
     definitions=definitions,

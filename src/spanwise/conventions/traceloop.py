@@ -17,7 +17,7 @@ from spanwise.conventions._convention import Convention
 from spanwise.conventions._langgraph import passed
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_tools import outcome
-from spanwise.conventions._payloads import answered, asked, call_arguments, documents, searched
+from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, searched
 from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX
 from spanwise.conventions._values import first_text, mapping_of, text_of
@@ -210,6 +210,12 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     return _genai.output(span, memo)
 
 
+def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """The messages in the state that LangChain's agent or graph returned, or those of GenAI attributes."""
+    fields = mapping_of(memo.json(span.attributes.get("traceloop.entity.output"))) or {}
+    return conversation(memo.json(fields.get("outputs")), memo) or output(span, memo)
+
+
 def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
     """The tool calls that the model asked for; LlamaIndex's stand in its response only."""
     return None if span.scope.name == LLAMA_INDEX else _genai.requests(span, memo)
@@ -304,6 +310,7 @@ CONVENTION = Convention(
     llm=llm,
     messages=messages,
     output=output,
+    record=record,
     requests=requests,
     agent=agent,
     retrieval=retrieval,

@@ -1,0 +1,42 @@
+"""Calls by which a model gave its output, of a tool that nothing runs: frameworks offer the output's schema as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spanwise import conventions
+from spanwise.model.calls import ToolCall
+from spanwise.model.effects import is_output, says_output_taken, says_output_unused
+from spanwise.model.trace import Run
+
+
+def judge_outputs(run: Run, calls: Sequence[ToolCall]) -> None:
+    """Tell which calls that left no span gave an output, and whether it was taken."""
+    _judge_told(calls)
+    open_ = [call for call in calls if call.raw_result is None and call.call_id and not call.control]
+    if open_:
+        _judge_parsed(run, open_)
+
+
+def _judge_told(calls: Sequence[ToolCall]) -> None:
+    """A tool that gave the run its output did no work in its other calls: they were refused, or not used."""
+    outputs = {call.name for call in calls if says_output_taken(call.raw_result) or is_output(call.name)}
+    for call in calls:
+        if call.name in outputs:
+            call.control = True
+            if call.status == "ok" and not says_output_taken(call.raw_result):
+                call.status = "not_run" if says_output_unused(call.raw_result) else "retry"
+
+
+def _judge_parsed(run: Run, calls: Sequence[ToolCall]) -> None:
+    """A call whose arguments a parser took as the model's output, which no model was told a result of."""
+    for span in run.trace.paced(run.spans):
+        text = conventions.parsed(span.raw)
+        if text is None:
+            continue
+        failed = run.trace.facts.status(span) in {"error", "timeout"}
+        for call in calls:
+            if f'"{call.call_id}"' in text:
+                call.control = True
+                call.status = "error" if failed else "ok"
+                call.error = conventions.error(span.raw) if failed else None

@@ -1,0 +1,35 @@
+"""What LangChain's steps are called under every instrumentation of it, and where each records what a step was given.
+
+`model.with_structured_output(Schema)` by function calling offers the schema as a tool, forces the model to call it, and
+gives the answer to a parser: no tool runs. The parsers of `with_structured_output` are classes of their own; agents
+parse their calls by others, or by none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from spanwise.conventions._values import first_text
+from spanwise.model.raw import RawSpan
+
+_PARSERS = frozenset({"PydanticToolsParser", "JsonOutputKeyToolsParser"})
+_GIVEN = ("input.value", "gen_ai.prompt", "traceloop.entity.input", "langfuse.observation.input", "mlflow.spanInputs")
+
+
+def parsed(span: RawSpan) -> str | None:
+    """What was given to a parser that takes tool calls as the model's output; None for any other span."""
+    name = span.name.removeprefix("execute_task ").removesuffix(".task")
+    return first_text(span.attributes, *_GIVEN) if name in _PARSERS else None
+
+
+def structured_response(state: Mapping[str, object]) -> str | None:
+    """The typed answer of an agent whose last message only requests it."""
+    response = state.get("structured_response")
+    if response is None or isinstance(response, str):
+        return response
+    try:
+        return msgspec.json.encode(response).decode()
+    except (TypeError, ValueError, RecursionError):
+        return None
