@@ -13,10 +13,10 @@ from typing import cast
 import msgspec
 
 from spanwise import conventions
-from spanwise.assembly.results import Talks
+from spanwise.assembly.results import Talks, since_asked
 from spanwise.model.calls import ToolCall
 from spanwise.model.canonical import canonical
-from spanwise.model.content import Part
+from spanwise.model.content import Message, Part
 from spanwise.model.effects import is_control, passes_control
 from spanwise.model.raw import STATUS_ERROR
 from spanwise.model.trace import Run
@@ -37,10 +37,12 @@ def requests_of(run: Run) -> list[Request]:
     """Every tool call that the models of a run asked for, in order."""
     out: list[Request] = []
     memo = run.trace.memo
-    apart = _asked_apart(run)
+    apart, silent = _asked_apart(run), True
     for number, group in enumerate(run.trace.paced(run.llm_groups)):
         for span in reversed(group):
-            asked = conventions.requests(span.raw, memo, span.dialect) or apart.get(span.index)
+            asked = conventions.requests(span.raw, memo, span.dialect)
+            silent = silent and asked is None
+            asked = asked or apart.get(span.index)
             if asked:
                 out += [Request(part, span.end_ns, span.agent, number) for part in asked]
                 break
@@ -48,9 +50,31 @@ def requests_of(run: Run) -> list[Request]:
         talks = Talks(run)
         for number in range(len(talks)):
             span, spoken = talks.span(number), talks.turn(number)
-            asked = [part for message in spoken for part in message.parts if part.type == "tool_call" and part.name]
+            asked = [part for message in spoken for part in _calls_in(message)]
             out += [Request(part, span.start_ns, span.agent, number) for part in asked]
-    return out
+    return _told_later(run) if run.llm_groups and silent and not out else out
+
+
+def _told_later(run: Run) -> list[Request]:
+    """What was asked for where no model's answer is recorded, from what each agent's last model call was sent.
+
+    What one call asked for stands in front of the next; a message more than there were calls is an earlier run's.
+    """
+    talks = Talks(run)
+    numbers: dict[int, list[int]] = {}
+    for number in range(len(talks)):
+        numbers.setdefault(talks.span(number).agent, []).append(number)
+    out: list[Request] = []
+    for agent, at in talks.last_heard().items():
+        before = [number for number in numbers[agent] if number < at]
+        asked = [found for message in since_asked(talks.heard(at)) if (found := _calls_in(message))]
+        for number, parts in zip(reversed(before), reversed(asked), strict=False):
+            out += [Request(part, talks.span(number).end_ns, agent, number) for part in parts]
+    return sorted(out, key=lambda request: request.group)
+
+
+def _calls_in(message: Message) -> list[Part]:
+    return [part for part in message.parts if part.type == "tool_call" and part.name]
 
 
 def _asked_apart(run: Run) -> dict[int, list[Part]]:

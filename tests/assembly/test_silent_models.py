@@ -1,0 +1,38 @@
+"""Model calls whose answers no span records: what they asked for stands in what the next call was sent."""
+
+from __future__ import annotations
+
+from tests.making import agent, asks, chat, returns, run_of, told, tool, user
+
+
+def test_ids_from_the_next_input() -> None:
+    """A call's span gets the id under which the next model call was told its result, and is counted once."""
+    first, second = asks(("c1", "search", {"q": "a"})), asks(("c2", "search", {"q": "a"}), ("c3", "lookup", {}))
+    so_far = [user("?"), first, returns(("c1", "A"))]
+    run = run_of(
+        agent(1),
+        chat(20, parent=1, sent=[user("?")]),
+        tool(40, parent=1, arguments={"q": "a"}, result="A"),
+        chat(60, parent=1, sent=so_far),
+        tool(80, parent=1, arguments={"q": "a"}, result="A"),
+        chat(100, parent=1, sent=[*so_far, second, returns(("c2", "A"), ("c3", "No such tool: lookup"))]),
+    )
+    assert [("search", "c1", "span"), ("lookup", "c3", "message"), ("search", "c2", "span")] == [
+        (call.name, call.call_id, call.origin) for call in run.tool_calls
+    ]
+    assert ("lookup", {}, "No such tool: lookup") == told(run)[1][:3]
+
+
+def test_calls_of_earlier_turns() -> None:
+    """What stands before the question, or before the run's first model call, was asked for in another run."""
+    old, new = asks(("c1", "search", {"q": "a"})), asks(("c2", "search", {"q": "b"}))
+    history = [user("?"), old, returns(("c1", "A")), user("And?")]
+    run = run_of(
+        agent(1),
+        chat(20, parent=1, sent=history),
+        tool(40, parent=1, arguments={"q": "b"}, result="B"),
+        chat(60, parent=1, sent=[*history, new, returns(("c2", "B"))]),
+    )
+    assert [("c2", "B")] == [(call.call_id, call.result) for call in run.tool_calls]
+    alone = run_of(chat(20, parent=None, sent=[user("?"), old, returns(("c1", "A"))]))
+    assert () == alone.tool_calls
