@@ -47,9 +47,10 @@ def test_langchains_pieces_are_no_agents(name: object, scope: str, kind: str) ->
         ('{"cut": ', LANGCHAIN, '{"cut": '),
         ("How many?", LANGCHAIN, "How many?"),
         ('{"input": "How many?"}', "other", '{"input": "How many?"}'),
+        ('{"input": ""}', LANGCHAIN, None),
     ],
 )
-def test_question_of_an_executor(text: str, scope: str, query: str) -> None:
+def test_question_of_an_executor(text: str, scope: str, query: str | None) -> None:
     """The question stands in what the executor was called with, which is written as if the user had said it."""
     assert query == _genai.agent(invoked("AgentExecutor", scope, sent=[user(text)]), Memo()).query
 

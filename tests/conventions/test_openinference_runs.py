@@ -84,6 +84,12 @@ def test_names_of_spans() -> None:
     assert names == {name: bare_name(name) for name in names}
 
 
+def test_documents_that_are_split() -> None:
+    """What LlamaIndex splits or enriches is no question, and what comes of it no answer."""
+    split = read("SentenceSplitter.__call__", input__value='{"nodes": [{"text": "68 million."}]}', output__value="a")
+    assert AgentFields() == split
+
+
 def test_chains_have_no_name() -> None:
     """A chain is named only where it carries an agent's name; LlamaIndex's step without an event has none."""
     assert [None, "a", None] == [

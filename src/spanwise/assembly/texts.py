@@ -8,13 +8,13 @@ an answer, nor is a tool's result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from spanwise import conventions
-from spanwise.assembly import llms
+from spanwise.assembly import llms, templates
 from spanwise.conventions import first_user_text, last_answer_text
-from spanwise.model.calls import Given, ToolCall
+from spanwise.model.calls import Given, Retrieval, ToolCall
 from spanwise.model.content import Memo, Message, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
 from spanwise.model.span import RUN_KINDS, Span
@@ -41,14 +41,19 @@ def recorded_query(run: Run) -> str | None:
         said = conventions.agent(root.raw, memo, root.dialect).query
         if said:
             return said
+    searched: Sequence[Retrieval] = ()
     for group in run.llm_groups:
         asked = first_user_text(llms.messages(run, group).input)
         if asked:
-            return _without_prompt(asked)
+            searched = templates.searched_before(run, group[0])
+            question = conventions.asked_in(group[0].raw, asked) or templates.question_in(asked, searched)
+            if question is not None:
+                return _without_prompt(question)
+            break
     for span in _runners(run):
         said = conventions.agent(span.raw, memo, span.dialect).query
-        if said:
-            return said
+        if said and (question := templates.question_in(said, searched)):
+            return question
     return None
 
 

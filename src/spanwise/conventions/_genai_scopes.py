@@ -22,9 +22,14 @@ def is_plumbing(span: RawSpan) -> bool:
     )
 
 
-def input_of(text: str, memo: Memo) -> str:
-    """The question in the mapping that LangChain's executor was called with, written as if the user had said it."""
+def input_of(text: str, memo: Memo) -> str | None:
+    """The question in the mapping that LangChain's executor was called with, written as if the user had said it.
+
+    None for a mapping of nothing: so a chain is said to have begun whose answer is streamed.
+    """
     fields = mapping_of(memo.json(text))
+    if fields is not None and not any(fields.values()):
+        return None
     return text if fields is None else first_text(fields, "input", "question", "query") or text
 
 

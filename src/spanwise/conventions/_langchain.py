@@ -15,6 +15,7 @@ from spanwise.conventions._values import first_text
 from spanwise.model.raw import RawSpan
 
 _PARSERS = frozenset({"PydanticToolsParser", "JsonOutputKeyToolsParser"})
+_QUESTIONS = tuple(f"gen_ai.prompt.variable.{name}" for name in ("question", "query", "user_query", "user_input"))
 _GIVEN = ("input.value", "gen_ai.prompt", "traceloop.entity.input", "langfuse.observation.input", "mlflow.spanInputs")
 
 
@@ -22,6 +23,12 @@ def parsed(span: RawSpan) -> str | None:
     """What was given to a parser that takes tool calls as the model's output; None for any other span."""
     name = span.name.removeprefix("execute_task ").removesuffix(".task")
     return first_text(span.attributes, *_GIVEN) if name in _PARSERS else None
+
+
+def asked_in(span: RawSpan, prompt: str) -> str | None:
+    """The question that was put into a prompt's template, where the model call records the template's variables."""
+    found = first_text(span.attributes, *_QUESTIONS)
+    return found if found is not None and found in prompt else None
 
 
 def structured_response(state: Mapping[str, object]) -> str | None:

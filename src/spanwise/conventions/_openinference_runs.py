@@ -22,6 +22,8 @@ from spanwise.model.raw import STATUS_ERROR, Attributes, RawSpan
 
 INSTRUCTOR = "openinference.instrumentation.instructor"
 LLAMA_STEP = ".run_agent_step"
+LLAMA_TRANSFORM = ".__call__"
+"""Behind the class of what splits or enriches LlamaIndex's documents: nobody asks, nothing is answered."""
 METHODS = (
     ".run", ".arun", ".kickoff", ".kickoff_async", ".akickoff", "._execute_core", "._aexecute_core", ".execute",
     ".execute_task", ".invoke", ".ainvoke", ".stream", ".astream", ".on_messages_stream", ".on_messages", ".run_stream",
@@ -53,7 +55,7 @@ _STOPPED = re.compile(
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """Name, question and answer of an agent's or a chain's span."""
     name = agent_name(span)
-    if span.name.endswith(LLAMA_STEP):
+    if span.name.endswith((LLAMA_STEP, LLAMA_TRANSFORM)):
         return AgentFields(name)
     if _STEP.fullmatch(span.name):  # a step of smolagents: its output is what a tool returned
         return AgentFields(name)
