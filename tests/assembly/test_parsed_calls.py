@@ -91,3 +91,10 @@ def test_an_output_told_by_the_workflow_below_the_agent() -> None:
     )
     assert [("Report", {"n": 1}, "Returning structured response: n=1", "ok")] == told(run)
     assert ([True], '{"n":1}') == ([call.control for call in run.tool_calls], run.answer)
+
+
+def test_a_parser_that_took_another_call() -> None:
+    """A parser takes the call that it was given; one beside it, whose result nobody recorded, stays as it is."""
+    asked = asks(("c1", "Report", {"n": 1}), ("c2", "search", {"q": "a"}))
+    run = run_of(agent(1), chat(20, parent=1, sent=[user("?")], got=[asked]), parser(40))
+    assert [("Report", True), ("search", False)] == [(call.name, call.control) for call in run.tool_calls]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.making import agent, asks, chat, returns, run_of, told, tool, user
+from tests.making import agent, asks, chat, returns, run_of, span, told, tool, user
 
 
 def test_ids_from_the_next_input() -> None:
@@ -36,3 +36,21 @@ def test_calls_of_earlier_turns() -> None:
     assert [("c2", "B")] == [(call.call_id, call.result) for call in run.tool_calls]
     alone = run_of(chat(20, parent=None, sent=[user("?"), old, returns(("c1", "A"))]))
     assert () == alone.tool_calls
+
+
+def test_an_agent_that_passed_control() -> None:
+    """The call by which one agent passed control stands in what the next agent was sent."""
+    passed, asked = asks(("c1", "transfer_to_b", {})), asks(("c2", "search", {"q": "a"}))
+    history = [user("?"), passed, returns(("c1", "You are b."))]
+    run = run_of(
+        span(1, name="run", attributes={"gen_ai.operation.name": "invoke_workflow"}, end=5000),
+        agent(2, parent=1, name="a"),
+        chat(20, parent=2, sent=[user("?")]),
+        agent(1100, parent=1, name="b"),
+        chat(1110, parent=1100, sent=history),
+        tool(1130, parent=1100, arguments={"q": "a"}, result="A"),
+        chat(1150, parent=1100, sent=[*history, asked, returns(("c2", "A"))]),
+    )
+    assert [("transfer_to_b", "c1", True), ("search", "c2", False)] == [
+        (call.name, call.call_id, call.control) for call in run.tool_calls
+    ]

@@ -58,7 +58,8 @@ def requests_of(run: Run) -> list[Request]:
 def _told_later(run: Run) -> list[Request]:
     """What was asked for where no model's answer is recorded, from what each agent's last model call was sent.
 
-    What one call asked for stands in front of the next; a message more than there were calls is an earlier run's.
+    What one call asked for stands in front of the next. A message more than the agent made calls is an earlier run's,
+    or that of the agent that passed control to it.
     """
     talks = Talks(run)
     numbers: dict[int, list[int]] = {}
@@ -70,6 +71,11 @@ def _told_later(run: Run) -> list[Request]:
         asked = [found for message in since_asked(talks.heard(at)) if (found := _calls_in(message))]
         for number, parts in zip(reversed(before), reversed(asked), strict=False):
             out += [Request(part, talks.span(number).end_ns, agent, number) for part in parts]
+        passed = asked[: len(asked) - len(before)]  # an agent that was handed the conversation reads it, too
+        for number, parts in zip(reversed(range(numbers[agent][0])), reversed(passed), strict=False):
+            span = talks.span(number)
+            passing = [part for part in parts if passes_control(part.name or "")]
+            out += [Request(part, span.end_ns, span.agent, number) for part in passing]
     return sorted(out, key=lambda request: request.group)
 
 
