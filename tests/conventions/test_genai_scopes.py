@@ -92,3 +92,25 @@ def test_printed_objects_are_no_result() -> None:
     assert _genai.tool(made(attributes=said), Memo()).result is None
     said = {"gen_ai.tool.call.result": "[<b>bold</b>]"}
     assert "[<b>bold</b>]" == _genai.tool(made(attributes=said), Memo()).result
+
+
+@pytest.mark.parametrize(
+    ("scope", "asked"),
+    [
+        ("opentelemetry.instrumentation.bedrock", 160),
+        ("opentelemetry.instrumentation.botocore.bedrock-runtime", 160),
+        ("opentelemetry.instrumentation.anthropic", 60),
+    ],
+)
+def test_usage_of_bedrock(scope: str, asked: int) -> None:
+    """Bedrock counts cached tokens beside the input, and these instrumentations write what it counts."""
+    usage = {"input_tokens": 60, "output_tokens": 5, "cache_read.input_tokens": 90, "cache_creation.input_tokens": 10}
+    attributes = {"gen_ai.operation.name": "chat", **{f"gen_ai.usage.{key}": count for key, count in usage.items()}}
+    read = _genai.llm(made("chat", scope=scope, attributes=attributes), Memo())
+    assert (asked, 5, 90, 10) == (
+        read.input_tokens,
+        read.output_tokens,
+        read.cache_read_tokens,
+        read.cache_write_tokens,
+    )
+    assert _genai.llm(made("chat", scope=scope), Memo()).input_tokens is None

@@ -11,6 +11,7 @@ from typing import cast
 
 import msgspec
 
+from spanwise.conventions import _genai_scopes
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, with_answer_apart
@@ -166,7 +167,7 @@ _llm = reader(
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
     """Model, provider, tokens and recorded cost of a model span."""
-    return _llm(span.attributes)
+    return _genai_scopes.with_cached(_llm(span.attributes), span)
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from spanwise.conventions._values import first_text, mapping_of
-from spanwise.model.content import Memo, Message
+from spanwise.model.content import LLMFields, Memo, Message
 from spanwise.model.raw import RawSpan
 
 GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("generativeai", "genai"))
 """Google's client, whose API wants every function's response as a mapping."""
 OPENLLMETRY_GOOGLE = "opentelemetry.instrumentation.google_generativeai"
+BEDROCK = frozenset(f"opentelemetry.instrumentation.{name}" for name in ("bedrock", "botocore.bedrock-runtime"))
+"""Of Bedrock's API they write `inputTokens` as it is: without what a cache took part in."""
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
 """What LangGraph and its users call the node, or its function, in which an agent runs."""
 LANGCHAIN = "opentelemetry.instrumentation.genai.langchain"
@@ -43,3 +45,10 @@ def with_answer_apart(got: tuple[Message, ...] | None) -> tuple[Message, ...] | 
         return got
     cut = calls[-1] + 1
     return (*got[:-1], Message(last.role, last.parts[:cut]), Message(last.role, last.parts[cut:]))
+
+
+def with_cached(used: LLMFields, span: RawSpan) -> LLMFields:
+    """What a model call used, cached tokens inside the input also where Bedrock counted them beside it."""
+    if span.scope.name in BEDROCK and used.input_tokens is not None:
+        used.input_tokens += (used.cache_read_tokens or 0) + (used.cache_write_tokens or 0)
+    return used
