@@ -152,3 +152,20 @@ def test_anything(one: object, other: object) -> None:
     events += [RawEvent("x", 1, {"gen_ai.input.messages": one}, {"gen_ai.output.messages": other})]
     per_message_events(span(1, events=events), memo)
     operation_details(span(1, events=events), memo)
+
+
+def test_results_that_are_told_twice() -> None:
+    """Botocore tells results alone and again in the user's message, which also says what failed; that one counts."""
+
+    def block(call_id: str, status: str) -> dict[str, object]:
+        return {"toolResult": {"toolUseId": call_id, "content": [{"text": f"r{call_id}"}], "status": status}}
+
+    alone = [
+        RawEvent("gen_ai.tool.message", 1, {}, {"id": i, "content": [{"text": f"r{i}"}]}) for i in ("c0", "c1", "c2")
+    ]
+    both = {"content": [block("c1", "success"), block("c2", "error")]}
+    asked = RawEvent("gen_ai.user.message", 3, {}, {"content": "go on"})
+    events = [*alone, RawEvent("gen_ai.user.message", 2, {}, both), asked]
+    results = tuple(Part("tool_result", "", i, None, f"r{i}", error=i == "c2") for i in ("c1", "c2"))
+    expected = (result("rc0", call_id="c0"), Message("user", results), text("user", "go on"))
+    assert expected == per_message_events(span(1, events=events), Memo()).input

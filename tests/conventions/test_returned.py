@@ -17,6 +17,8 @@ from spanwise.model.content import Memo
         ("", ""),
         ([{"text": "null"}], "null"),
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
+        ([{"json": {"a": 1}}], {"a": 1}),
+        ([{"json": {"a": 1}}, {"json": {"b": 2}}], [{"json": {"a": 1}}, {"json": {"b": 2}}]),
         ([{"type": "image"}], [{"type": "image"}]),
         ([1, 2], [1, 2]),
         ({"result": "[1]"}, [1]),
@@ -24,7 +26,7 @@ from spanwise.model.content import Memo
     ],
 )
 def test_plain(value: object, returned: object) -> None:
-    """Blocks of text and single-field mappings of text are envelopes; nothing returned is not nothing recorded."""
+    """Blocks of text, one of JSON and single-field mappings of text are envelopes; nothing returned is a result."""
     assert returned == plain(value, Memo())
 
 

@@ -267,7 +267,19 @@ def per_message_events(span: RawSpan, memo: Memo) -> Messages:
         message = _event_message(event, role, memo)
         if message.parts and message.text != ELIDED:
             (got if role == "choice" else sent).append(message)
-    return Messages(tuple(sent) or None, tuple(got) or None)
+    return Messages(tuple(_told_once(sent)) or None, tuple(got) or None)
+
+
+def _told_once(sent: Iterable[Message]) -> list[Message]:
+    """Botocore tells results alone, and again in the user's message that held them, which also says what failed."""
+    out: list[Message] = []
+    for message in sent:
+        if message.role != "tool":
+            again = {part.id for part in message.parts if part.type == "tool_result"}
+            while again and out and out[-1].role == "tool" and again.issuperset(part.id for part in out[-1].parts):
+                out.pop()
+        out.append(message)
+    return out
 
 
 def _event_message(event: RawEvent, role: str, memo: Memo) -> Message:

@@ -26,6 +26,9 @@ def _unwrapped(value: object, memo: Memo) -> object:
     decoded = memo.json(value)
     if isinstance(decoded, list | tuple):
         blocks = cast("list[object] | tuple[object, ...]", decoded)
+        held = mapping_of(blocks[0]) if len(blocks) == 1 else None
+        if held is not None and set(held) == {"json"}:  # Bedrock's block for a value
+            return memo.json(held["json"])
         texts = [text for item in blocks if (text := _block_text(item)) is not None]
         return memo.json("\n".join(texts)) if blocks and len(texts) == len(blocks) else blocks
     fields = mapping_of(decoded)
