@@ -10,6 +10,9 @@ from tests.making import agent, asks, chat, returns, run_of, says, told, tool, u
 # Requests laid against spans
 
 
+NAMES = ("search", "ping", "twice", "renamed")
+
+
 def test_joined_by_id() -> None:
     """A span without content gets arguments and result from the messages that name its id."""
     run = run_of(
@@ -128,6 +131,21 @@ def test_tools_named_for_their_function() -> None:
 
 
 # Results
+
+
+def test_arguments_that_the_conversation_repeats() -> None:
+    """A request recorded as if it asked for nothing has the arguments that later inputs repeat it with."""
+    asked = asks(
+        ("c1", "search", {"q": "a"}), ("c2", "ping", {}), ("c3", "twice", {"q": "b"}), ("c4", "other", {"q": "c"})
+    )
+    again = asks(("c3", "twice", {"q": "d"}))
+    answers = returns(*((f"c{at}", "r") for at in range(1, 5)))
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(*((f"c{at}", name, {}) for at, name in enumerate(NAMES, 1)))]),
+        chat(50, parent=1, sent=[user("?"), asked, again, answers], got=[says("done")]),
+    )
+    assert [{"q": "a"}, {}, {}, {}] == [call.arguments for call in run.tool_calls]
 
 
 def test_same_ids_in_two_agents() -> None:

@@ -14,7 +14,15 @@ from collections.abc import Mapping, Sequence
 
 from spanwise import conventions
 from spanwise.assembly.outputs import judge_outputs
-from spanwise.assembly.requests import Request, adopt_earlier, is_whole, join, requests_of, with_handoff_spans
+from spanwise.assembly.requests import (
+    Request,
+    adopt_earlier,
+    fill_arguments,
+    is_whole,
+    join,
+    requests_of,
+    with_handoff_spans,
+)
 from spanwise.assembly.results import (
     Talks,
     pop_result,
@@ -228,6 +236,7 @@ def _are_named(calls: list[ToolCall], asked: int, text: str) -> bool:
 def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:
     """Fill missing results from the messages that later model calls were given, and add the calls that left no span."""
     talks = Talks(run)
+    fill_arguments(talks, loose)
     wanted = [(call.call_id, call.agent, call.start_ns) for call in calls if call.call_id and call.raw_result is None]
     wanted += [(request.part.id, request.agent, request.at_ns) for request in loose if request.part.id]
     results, listening = results_of(talks, wanted)

@@ -238,6 +238,25 @@ def adopt_earlier(run: Run, calls: Sequence[ToolCall]) -> None:
                 _adopt(call, part)
 
 
+def fill_arguments(talks: Talks, requests: Sequence[Request]) -> None:
+    """Give requests that are recorded without arguments those with which the conversation repeats them.
+
+    OpenLLMetry writes `{}` for whatever a model of Bedrock's asks for in a stream. An id that stands for several
+    calls of the conversation tells nothing.
+    """
+    empty = [one for one in requests if one.part.id is not None and not one.part.value]
+    if not empty:
+        return
+    repeated: dict[tuple[int, str | None, str | None], list[object]] = {}
+    for agent, at in talks.last_heard().items():
+        for part in (part for message in talks.heard(at) for part in message.parts if part.type == "tool_call"):
+            repeated.setdefault((agent, part.id, part.name), []).append(part.value)
+    for request in empty:
+        found = repeated.get((request.agent, request.part.id, request.part.name), ())
+        if len(found) == 1 and found[0]:
+            request.part = msgspec.structs.replace(request.part, value=found[0])
+
+
 def _is_bare(call: ToolCall) -> bool:
     return call.arguments is not None and not isinstance(call.arguments, Mapping)
 
