@@ -106,6 +106,22 @@ def test_gaps_and_huge_numbers() -> None:
     assert expected == traceloop_legacy.messages(made(attributes=attributes), Memo())
 
 
+def test_silent_messages() -> None:
+    """That the model spoke parts the results of two steps, also where its words are not recorded; no answer is made."""
+    attributes = {
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.1.role": "tool",
+        "gen_ai.prompt.1.content": "one",
+        "gen_ai.prompt.2.role": "assistant",
+        "gen_ai.prompt.3.role": "tool",
+        "gen_ai.prompt.3.content": "two",
+        "gen_ai.completion.0.role": "assistant",
+    }
+    one, two = (Message("tool", (Part("tool_result", value=value),)) for value in ("one", "two"))
+    expected = Messages((one, Message("assistant", ()), two), None)
+    assert expected == traceloop_legacy.messages(made(attributes=attributes), Memo())
+
+
 def test_content_that_was_written_as_json() -> None:
     """Blocks are read; LangChain's empty content, written as a quoted empty text, is none; other text stays."""
     attributes = {

@@ -83,11 +83,13 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
 def _gathered(span: RawSpan, prefix: str, memo: Memo) -> tuple[Message, ...] | None:
     role = "user" if prefix == _PROMPT else "assistant"
     found = [_message(fields, role, memo) for fields in _numbered(span.attributes, prefix).values()]
-    return messages_of([message for message in found if message], memo)
+    # Of what the model said earlier some record nothing but that it did: it parts the results of two steps.
+    silent = {"role": "assistant"} if prefix == _PROMPT else None
+    return messages_of([message for message in found if len(message) > 1 or message == silent], memo)
 
 
 def _message(fields: dict[str, object], role: str, memo: Memo) -> dict[str, object]:
-    """One message in the form of OpenAI's chat; empty where its attributes are no message's."""
+    """One message in the form of OpenAI's chat; nothing but a role where its attributes hold no content."""
     out: dict[str, object] = {"role": text_of(fields.get("role")) or role}
     content = _content(fields.get("content"), memo) if out["role"] != "tool" else fields.get("content")
     if content is None:
@@ -106,7 +108,7 @@ def _message(fields: dict[str, object], role: str, memo: Memo) -> dict[str, obje
         out["tool_call_id"] = call_id
         if isinstance(content, str) and content.startswith("Error"):  # no attribute says whether a tool failed
             out["status"] = "error"
-    return out if len(out) > 1 else {}
+    return out
 
 
 def _content(value: object, memo: Memo) -> object:
