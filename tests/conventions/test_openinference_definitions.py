@@ -78,3 +78,23 @@ def test_tools_of_autogen_are_never_all() -> None:
     assert openinference.definitions(made(attributes=attributes), Memo()) is not None
     scope = "openinference.instrumentation.autogen_agentchat"
     assert openinference.definitions(made(scope=scope, attributes=attributes), Memo()) is None
+
+
+@pytest.mark.parametrize(
+    ("request_sent", "expected"),
+    [
+        (json.dumps({"tools": [{"name": "add"}]}), (ToolDefinition("add"),)),
+        ({"tools": [{"name": "add"}]}, (ToolDefinition("add"),)),
+        (json.dumps({"tools": [{"name": "add"}, {"type": "web_search"}]}), None),
+        (json.dumps({"tools": []}), None),
+        (json.dumps({"messages": []}), None),
+        ('"tools" in words', None),
+        (None, None),
+    ],
+)
+def test_definitions_in_the_request(request_sent: object, expected: object) -> None:
+    """Mistral's tools stand only in the request as it was sent; of an agent's input nothing is taken."""
+    attributes = {"llm.invocation_parameters": "{}", "input.value": request_sent}
+    assert expected == openinference.definitions(made(attributes=attributes), Memo())
+    agent = {"openinference.span.kind": "AGENT", "crew_agents": "[{}]", "input.value": request_sent}
+    assert openinference.definitions(made(attributes=agent), Memo()) is None

@@ -7,7 +7,9 @@ import json
 import pytest
 
 from spanwise.conventions._openinference_envelopes import (
+    add_ids,
     asked_messages,
+    filled,
     held_messages,
     is_unsaid,
     recorded,
@@ -125,6 +127,57 @@ def test_requests(value: object, expected: tuple[Message, ...] | None) -> None:
 def test_responses(value: object, expected: tuple[Message, ...] | None) -> None:
     """A response is a message in any client's form, texts or plain text."""
     assert expected == said_messages({"output.value": value}, Memo())
+
+
+def told(call_id: str | None, value: object, *, failed: bool = False) -> Message:
+    """A tool's result."""
+    return Message("tool", (Part("tool_result", "", call_id, None, value, error=failed),))
+
+
+ANTHROPIC = {"type": "tool_result", "tool_use_id": "c1", "content": "no", "is_error": True}
+BEDROCK = {"toolResult": {"toolUseId": "c1", "content": [{"text": "no"}], "status": "error"}}
+FINE = {"type": "tool_result", "tool_use_id": "c1", "content": "no error", "is_error": False}
+
+
+@pytest.mark.parametrize(
+    ("block", "as_text", "failed"),
+    [(ANTHROPIC, True, True), (BEDROCK, True, True), (BEDROCK, False, True), (FINE, True, False), (FINE, False, False)],
+)
+def test_failures_that_only_the_request_tells(block: object, as_text: bool, failed: bool) -> None:
+    """Flattened results do not say whether the tool failed, the request does."""
+    request = {"messages": [{"role": "user", "content": [block]}]}
+    attributes = {"input.value": json.dumps(request) if as_text else request}
+    sent = (HI, told("c1", "no"), told("c2", "yes"))
+    assert (HI, told("c1", "no", failed=failed), told("c2", "yes")) == filled(sent, attributes, Memo())
+
+
+def test_ids_that_only_the_request_tells() -> None:
+    """Flattened results without ids are those of the request, if that has ids; instructions may stand beside it."""
+    system = Message("system", (Part("text", "Be brief."),))
+    sent = (system, HI, told(None, "no"))
+    asked = [{"role": "user", "content": "hi"}, {"role": "tool", "tool_call_id": "c1", "content": "no"}]
+    whole = (HI, told("c1", "no"))
+    assert (system, *whole) == filled(sent, {"input.value": json.dumps({"messages": asked})}, Memo())
+    asked.insert(0, {"role": "system", "content": "Be brief."})
+    assert (system, *whole) == filled(sent, {"input.value": json.dumps({"messages": asked})}, Memo())
+    asked[2]["tool_call_id"] = ""
+    assert sent == filled(sent, {"input.value": json.dumps({"messages": asked})}, Memo())
+    assert sent == filled(sent, {}, Memo())
+    assert (HI,) == filled((HI,), {"input.value": json.dumps({"messages": asked})}, Memo())
+
+
+def test_call_ids_that_only_the_response_tells() -> None:
+    """Flattened calls that lost their ids get those of the response, if it asks for the same tools."""
+
+    def ids(*names: str, call_id: str | None = None) -> list[str | None]:
+        got = tuple(Message("assistant", (Part("tool_call", "", call_id, name, {}),)) for name in names)
+        add_ids(got, {"output.value": json.dumps([OPENAI_ADD])}, Memo())
+        return [message.parts[0].id for message in got]
+
+    assert [ADD.parts[0].id] == ids("add")
+    assert ["own"] == ids("add", call_id="own")
+    assert [None, None] == ids("add", "add")
+    assert [None] == ids("other")
 
 
 def test_cut_values() -> None:

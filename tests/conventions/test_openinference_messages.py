@@ -64,7 +64,7 @@ def test_langgraph_last_call() -> None:
             call("call_000002", "search_docs", search),
             Message("tool", (Part("tool_result", "", "call_000002", "search_docs", docs),)),
             call("call_000004", "calculator", {"expression": "68.4 million * 0.1"}),
-            Message("tool", (Part("tool_result", "", "call_000004", None, failure),)),
+            Message("tool", (Part("tool_result", "", "call_000004", None, failure, error=True),)),
             call("call_000006", "calculator", {"expression": "68400000 * 0.1"}),
             Message("tool", (Part("tool_result", "", "call_000006", "calculator", 6840000.0),)),
             call("call_000008", "search_docs", search),

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import cast
 
 from spanwise.conventions._messages import definition_of, definitions_of, items
-from spanwise.conventions._openinference_messages import entries
+from spanwise.conventions._openinference_messages import entries, is_model
 from spanwise.conventions._values import mapping_of, text_of
 from spanwise.model.content import Memo, ToolDefinition
 from spanwise.model.raw import Attributes, RawSpan
@@ -44,7 +44,17 @@ def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     if leaves:
         return memo.tools(leaves, lambda: _flattened(leaves, memo))
     parameters = mapping_of(memo.json(attributes.get("llm.invocation_parameters"))) or {}
-    return definitions_of(parameters.get("tools"), memo) or _named_tools(attributes, memo)
+    found = definitions_of(parameters.get("tools"), memo) or _named_tools(attributes, memo)
+    return _requested(attributes, memo) if found is None and is_model(attributes) else found
+
+
+def _requested(attributes: Attributes, memo: Memo) -> tuple[ToolDefinition, ...] | None:
+    """The tools in the request as it was sent: Mistral's instrumentation records them nowhere else."""
+    request = attributes.get("input.value")
+    if isinstance(request, str) and '"tools"' not in request:
+        return None
+    offered = items((mapping_of(memo.json(request)) or {}).get("tools"))
+    return _whole([definition_of(memo.json(item)) for item in offered]) if offered else None
 
 
 def _schemas(attributes: Attributes) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ framework's own, and the messages of frameworks that an instrumentation does not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from spanwise.conventions._messages import items, message_of
@@ -18,6 +19,8 @@ from spanwise.model.raw import Attributes
 JSON_TYPE = "application/json"
 _DEPTH = 8
 _LISTS = ("messages", "chat_history", "contents", "input_messages", "replies", "new_messages", "tool_messages")
+_FAILURE_WORDS = ('"is_error"', '"isError"', '"error"')
+_FAILURE = re.compile(r'"(?:is_error|isError)"\s*:\s*true|"status"\s*:\s*"error"')
 _HOLDERS = ("choices", "generations", "candidates", "update", "output", "content", "message")
 # AutoGen's messages have a source (an agent's name, or "user") and a type in place of a role.
 _AUTOGEN_ROLES: Mapping[str, str] = {
@@ -148,3 +151,42 @@ def said_messages(attributes: Attributes, memo: Memo) -> tuple[Message, ...] | N
         return held_messages(cast("object", decoded), memo)
     text = text_of(attributes.get("output.value")) if decoded is not None else None
     return None if text is None or is_unsaid(text) else (Message("assistant", (Part("text", text),)),)
+
+
+def filled(sent: tuple[Message, ...], attributes: Attributes, memo: Memo) -> tuple[Message, ...]:
+    """The flattened request with what only the recorded one tells: ids of calls and results, and that a tool failed."""
+    results = _parts(sent, "tool_result")
+    nameless = any(part.id is None for part in results)
+    if not results or not (nameless or _tells_failure(attributes.get("input.value"))):
+        return sent
+    asked = asked_messages(attributes, memo) or ()
+    told = _parts(asked, "tool_result")
+    if nameless and told and all(part.id is not None for part in told):
+        instructions = () if any(one.role == "system" for one in asked) else (m for m in sent if m.role == "system")
+        return (*instructions, *asked)
+    failed = {part.id for part in told if part.error}
+    for part in results:
+        part.error = part.error or (part.id is not None and part.id in failed)
+    return sent
+
+
+def _tells_failure(value: object) -> bool:
+    """Whether the request marks a result as failed, as Anthropic's, Bedrock's and LangChain's messages do."""
+    if not isinstance(value, str):
+        return value is not None
+    return any(word in value for word in _FAILURE_WORDS) and _FAILURE.search(value) is not None
+
+
+def add_ids(got: Iterable[Message], attributes: Attributes, memo: Memo) -> None:
+    """Give flattened calls that lost their ids those of the recorded response."""
+    calls = _parts(got, "tool_call")
+    if all(part.id is not None for part in calls):
+        return
+    said = _parts(said_messages(attributes, memo) or (), "tool_call")
+    if [part.name for part in said] == [part.name for part in calls]:
+        for call, part in zip(calls, said, strict=True):
+            call.id = call.id or part.id
+
+
+def _parts(spoken: Iterable[Message], kind: str) -> list[Part]:
+    return [part for message in spoken for part in message.parts if part.type == kind]

@@ -15,7 +15,7 @@ from typing import cast
 from spanwise.conventions._dspy import asking, told
 from spanwise.conventions._fields import below
 from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of
-from spanwise.conventions._openinference_envelopes import asked_messages, held_messages, said_messages
+from spanwise.conventions._openinference_envelopes import add_ids, asked_messages, filled, held_messages, said_messages
 from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._returned import plain, without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of, text_of
@@ -121,7 +121,8 @@ def _built(draft: _Draft, memo: Memo) -> Message:
     fields = draft.fields
     written = text_of(fields.get("role")) or ""
     call_id = first_text(fields, "tool_call_id")
-    role = ROLES.get(written, written) or ("tool" if call_id else "assistant")
+    # Bedrock's results are messages of the user that answer a call.
+    role = "tool" if call_id and written in {"", "user"} else ROLES.get(written, written) or "assistant"
     parts = list(_texts(draft, memo))
     if written == "tool-call":
         return Message(role, tuple(_smolagents_calls(parts, memo)))
@@ -256,7 +257,7 @@ def _input(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
         asked = asked_messages(attributes, memo)
         if asked is not None and not any(message.role == "system" for message in asked):
             sent = (*sent, *asked)
-    return sent
+    return filled(sent, attributes, memo)
 
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
@@ -278,6 +279,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
         return (*_automatic_calls(attributes, memo), *(got or ())) or None
     if got is None:
         return None
+    add_ids(got, attributes, memo)
     if span.scope.name == LLAMA_INDEX:
         return tuple(_reacting(message) for message in got)
     return asking(got, memo) if span.scope.name == DSPY else got
@@ -315,7 +317,8 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
     if not held:
         return ()
     calls = [call for fields in _sorted(held) if (call := _call(fields, memo)) is not None]
-    return calls if len({call.id for call in calls}) == len(calls) else None
+    ids = {call.id for call in calls}
+    return calls if len(ids) == len(calls) and None not in ids else None
 
 
 @lru_cache(maxsize=1024)
