@@ -21,6 +21,8 @@ EXPECTED: Mapping[str, Any] = json.loads(Path(__file__).with_name("expected.json
 SCORED: Mapping[str, int] = EXPECTED["scored"]["runs"]
 GERMAN: Mapping[str, int] = EXPECTED["scored_in_german"]["runs"]
 OTHERS: Mapping[str, int] = EXPECTED["scored_of_others"]["runs"]
+CLIENTS: Mapping[str, int] = EXPECTED["scored_of_clients"]["runs"]
+KINDS = ("scored_in_german", "scored_of_others", "scored_of_clients")
 
 
 def runs_of(name: str) -> list[Run]:
@@ -34,7 +36,8 @@ def runs_of(name: str) -> list[Run]:
 def test_every_recording_is_judged() -> None:
     """There is an expectation for each recording, and none for another one."""
     names = {path.stem for path in FOLDER.glob("*.json") if not path.stem.endswith((".facts", ".logs"))}
-    assert names == {*SCORED, *GERMAN, *OTHERS, *EXPECTED["not_measurable"], *EXPECTED["not_applicable"]}
+    cannot = {*EXPECTED["not_measurable"], *EXPECTED["not_applicable"]}
+    assert names == {*SCORED, *GERMAN, *OTHERS, *CLIENTS, *cannot}
 
 
 @pytest.mark.parametrize("name", SCORED)
@@ -54,7 +57,7 @@ def test_answers(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(kind, name) for kind in ("scored_in_german", "scored_of_others") for name in EXPECTED[kind]["runs"]],
+    [(kind, name) for kind in KINDS for name in EXPECTED[kind]["runs"]],
 )
 def test_answers_to_other_questions(kind: str, name: str) -> None:
     """An answer in another language, or to another question, is supported by what its own tools returned."""
