@@ -19,6 +19,7 @@ from spanwise.model.raw import Attributes
 JSON_TYPE = "application/json"
 _DEPTH = 8
 _LISTS = ("messages", "chat_history", "contents", "input_messages", "replies", "new_messages", "tool_messages")
+_ID_WORDS = ("call_id", "tool_use_id", "toolUseId", "toolCallId")
 _FAILURE_WORDS = ('"is_error"', '"isError"', '"error"')
 _FAILURE = re.compile(r'"(?:is_error|isError)"\s*:\s*true|"status"\s*:\s*"error"')
 _HOLDERS = ("choices", "generations", "candidates", "update", "output", "content", "message")
@@ -156,8 +157,9 @@ def said_messages(attributes: Attributes, memo: Memo) -> tuple[Message, ...] | N
 def filled(sent: tuple[Message, ...], attributes: Attributes, memo: Memo) -> tuple[Message, ...]:
     """The flattened request with what only the recorded one tells: ids of calls and results, and that a tool failed."""
     results = _parts(sent, "tool_result")
-    nameless = any(part.id is None for part in results)
-    if not results or not (nameless or _tells_failure(attributes.get("input.value"))):
+    request = attributes.get("input.value")
+    nameless = any(part.id is None for part in results) and _names(request, _ID_WORDS)
+    if not results or not (nameless or _tells_failure(request)):
         return sent
     asked = asked_messages(attributes, memo) or ()
     told = _parts(asked, "tool_result")
@@ -172,9 +174,12 @@ def filled(sent: tuple[Message, ...], attributes: Attributes, memo: Memo) -> tup
 
 def _tells_failure(value: object) -> bool:
     """Whether the request marks a result as failed, as Anthropic's, Bedrock's and LangChain's messages do."""
-    if not isinstance(value, str):
-        return value is not None
-    return any(word in value for word in _FAILURE_WORDS) and _FAILURE.search(value) is not None
+    return _names(value, _FAILURE_WORDS) and (not isinstance(value, str) or _FAILURE.search(value) is not None)
+
+
+def _names(value: object, words: Iterable[str]) -> bool:
+    """Whether one of the words is in a value's text; of a value that is no text it cannot be told without a look."""
+    return any(word in value for word in words) if isinstance(value, str) else value is not None
 
 
 def add_ids(got: Iterable[Message], attributes: Attributes, memo: Memo) -> None:
