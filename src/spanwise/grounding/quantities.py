@@ -26,6 +26,7 @@ _NUMBER = re.compile(
     r"(?:(?<!\d )[1-9]\d{0,2}(?: \d{3}){2,}(?![\d.,]| \d)|\d+(?:[.,'\u2019\u202f\xa0]\d+)*)(?:[eE][-+]?\d{1,3}(?!\w))?"
 )
 _DIGIT = re.compile(r"\d")
+_QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _SPELT = re.compile(rf"(?:{'|'.join(sorted(SPELT))})(?:[- ](?:{'|'.join(SMALL)}))?(?![\w-])")
 _BEHIND = re.compile(
     r"([ \xa0-]?)(per ?cent|us\$|km/h|m/s|[A-Za-z\u00e0-\u00f6\u00f8-\u00ff]+[\u00b22]?"
@@ -107,12 +108,22 @@ def _written(text: str) -> Iterator[Fact]:
 
 
 def _undivided(line: str) -> str:
-    """A line of values between commas, with other marks for them: in `2023,14` they are no decimal commas."""
+    """A line of values between commas, with other marks for them: in `2023,14` they are no decimal commas.
+
+    What stands in quotes is one value, with its commas: a text in JSON.
+    """
     fields = line.split(",")
     if len(fields) < 3 or any(field[:1] == " " for field in fields[1:]):
         return line
     grouped = all(field[:3].isdecimal() and not field[3:4].isdecimal() for field in fields[1:])
-    return line if grouped else line.replace(",", ";")
+    if grouped:
+        return line
+    out: list[str] = []
+    at = 0
+    for quoted in _QUOTED.finditer(line):
+        out += (line[at : quoted.start()].replace(",", ";"), quoted.group())
+        at = quoted.end()
+    return "".join((*out, line[at:].replace(",", ";")))
 
 
 def _measures(text: str, year: Date) -> bool:
