@@ -71,7 +71,7 @@ def _told_later(run: Run) -> list[Request]:
         asked = [found for message in since_asked(talks.heard(at)) if (found := _calls_in(message))]
         for number, parts in zip(reversed(before), reversed(asked), strict=False):
             out += [Request(part, talks.span(number).end_ns, agent, number) for part in parts]
-        passed = asked[: len(asked) - len(before)]  # an agent that was handed the conversation reads it, too
+        passed = asked[: max(len(asked) - len(before), 0)]  # an agent that was handed the conversation reads it, too
         for number, parts in zip(reversed(range(numbers[agent][0])), reversed(passed), strict=False):
             span = talks.span(number)
             passing = [part for part in parts if passes_control(part.name or "")]
