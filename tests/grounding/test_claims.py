@@ -24,6 +24,19 @@ def test_sentences_of_other_scripts() -> None:
     assert ["北京很大。", "上海也很大。"] == texts("北京很大。上海也很大。")
 
 
+def test_what_the_agent_does_not_know() -> None:
+    """A number in front of what the agent could not find out is a claim of its own; what it did itself is none."""
+    unknown = ["I could not work out 10% of it."]
+    assert ["Oslo had 717,710 inhabitants", *unknown] == texts(
+        "Oslo had 717,710 inhabitants; I could not work out 10% of it."
+    )
+    assert ["It rained for 3 days", "we weren't able to say why."] == texts(
+        "It rained for 3 days, but we weren't able to say why."
+    )
+    for whole in ("I tried 3 times, but I couldn't.", "It rained, but we cannot say why.", "I have 2; 3 are left."):
+        assert [whole] == texts(whole)
+
+
 def test_places() -> None:
     """Each claim says where in the answer it stands, its emphasis included."""
     answer = "# Report\n\n- **Total:** 5 items\n  1. `user_id` is _set_."

@@ -23,6 +23,12 @@ _MARK = re.compile(r"\s*(?:[-*+\u2022\u2023\u25aa\u25cf>]\s+|\(?\d{1,2}[.)]\s+|[
 _STOPS = re.compile(
     r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]*_]*+(?=\s|$)|[\u3002\uff01\uff1f\uff0e]+[\u300d\u300f\"\u201d]*"
 )
+_OWN_LIMIT = re.compile(
+    r"(?:;\s(?:but |however,? )?|,\sbut )(?=(?:I|we) (?:(?:could|can|was|were|am|are|do|did)(?: not|n['\u2019]t)"
+    r"|cannot|(?:was|am|were|are) unable)\b)"
+)
+"""Behind it the agent says what it does not know; what stands before may well be a claim."""
+_OF_ITSELF = re.compile(r"\s*(?:I|we)\b", re.IGNORECASE)
 _ABBREVIATED = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|vs|approx|ca|cf|e\.g|i\.e|etc|inc|ltd|co|corp|jr|sr|fig|jan|feb|mar|apr|jun|jul|aug"
     r"|sep|sept|oct|nov|dec|u\.s|u\.k|a\.m|p\.m|mio|mrd)|(?-i:\b[A-Z]))$",
@@ -116,9 +122,20 @@ def _sentences(answer: str, start: int, end: int) -> Iterator[tuple[str, int, in
     for met in _STOPS.finditer(answer, start, end):
         if met.group()[0] == "." and _ABBREVIATED.search(answer, max(begun, met.start() - 12), met.start()):
             continue
-        yield from _trimmed(answer, begun, met.end())
+        yield from _clauses(answer, begun, met.end())
         begun = met.end()
-    yield from _trimmed(answer, begun, end)
+    yield from _clauses(answer, begun, end)
+
+
+def _clauses(answer: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    """A sentence, in two where it tells a number first, and then what the agent does not know."""
+    met = _OWN_LIMIT.search(answer, start, end)
+    if met is not None:
+        said = answer[start : met.start()]
+        if any(map(str.isdecimal, said)) and not _OF_ITSELF.match(said):
+            yield from _trimmed(answer, start, met.start())
+            start = met.end()
+    yield from _trimmed(answer, start, end)
 
 
 def _trimmed(answer: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
