@@ -108,9 +108,9 @@ class Service:
         return found
 
     def runs(self) -> list[dict[str, object]]:
-        """What the file of runs holds."""
+        """What the file of runs holds; a line that is still being written is not there yet."""
         path = self.folder / "runs.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]] if path.exists() else []
 
     def scores(self) -> dict[str, dict[str, object]]:
         """The values of the last revision of each trace, by its id and the score's name."""

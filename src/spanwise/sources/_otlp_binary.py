@@ -205,8 +205,13 @@ def _flat(pairs: Sequence[bytes]) -> dict[str, object]:
             found[name] = value
             continue
         end = pair[1] + 2
-        # Text of fewer than 126 bytes is taken here, without a call.
-        if pair[end + 1] - 2 == pair[end + 3] == size - end - 4 < 0x7E and pair[end + 2] == _TEXT and pair[end] == 0x12:
+        # Text of fewer than 126 bytes is taken here, without a call; a value that is not set takes less room than any.
+        if (
+            size - end - 4 >= 0
+            and pair[end + 1] - 2 == pair[end + 3] == size - end - 4 < 0x7E
+            and pair[end + 2] == _TEXT
+            and pair[end] == 0x12
+        ):
             found[names[pair[2:end]]] = pair[end + 4 :].decode()
         else:
             name, value = _pair(pair)
