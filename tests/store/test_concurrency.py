@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, event
 
 from spanwise.store.failures import BusyStoreError
 from spanwise.store.store import Store
@@ -43,6 +44,23 @@ def test_threads_share_a_store(place: str) -> None:
         for thread in threads:
             thread.join(90)
         assert ([], 8 * EACH) == (problems, len(content_of(store)["runs"]))
+
+
+def test_what_is_read_is_of_one_moment(place: str) -> None:
+    """A run that another process replaces between two statements of a read is told with the scores it had."""
+    with Store.open(place) as reader, Store.open(place) as writer:
+        reader.add([result_of(1)])
+
+        def replace(connection: Connection, _cursor: object, statement: str, *_: object) -> None:
+            if "FROM runs" in statement:
+                writer.add([result_of(1, revision=2, calls=5)])
+
+        before = reader.recent()
+        engine = reader._database._own().engine
+        event.listen(engine, "after_cursor_execute", replace)
+        assert before == reader.recent()
+        event.remove(engine, "after_cursor_execute", replace)
+        assert before != reader.recent()
 
 
 def add_many(path: str, first: int) -> None:

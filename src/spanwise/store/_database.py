@@ -96,9 +96,10 @@ class Database:
     def _tried(self, work: Callable[[Connection], _T], engine: Engine, *, writes: bool) -> _T:
         deadline = time.monotonic() + self._timeout_s
         attempt = 1
+        options: dict[str, object] = {WRITE: writes, **({} if writes else self.dialect.reading)}
         while True:
             try:
-                with engine.connect().execution_options(**{WRITE: writes}) as connection, connection.begin():
+                with engine.connect().execution_options(**options) as connection, connection.begin():
                     return work(connection)
             except (SQLAlchemyError, OSError, *self.dialect.raw_errors) as error:
                 kind, text = self.dialect.explain(error)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias, cast
 
 from sqlalchemy import BigInteger, Connection, Engine, Table, create_engine, event, func, literal, select
@@ -43,6 +44,8 @@ class Dialect(Protocol):
     """What differs from one database to the other."""
 
     raw_errors: tuple[type[Exception], ...]
+    reading: Mapping[str, str]
+    """The options of a connection on which all that is read is of one moment."""
 
     def engine(self, where: Location, /, *, timeout_s: float) -> Engine: ...
     def identity(self, where: Location, /) -> object: ...
@@ -63,6 +66,7 @@ class _Sqlite:
     """SQLite: one file, one writer at a time, readers beside it."""
 
     raw_errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+    reading: Mapping[str, str] = MappingProxyType({})
     _TOLD: tuple[tuple[int, Kind, str], ...] = (
         (sqlite3.SQLITE_BUSY, "busy", "is locked by another process"),
         (sqlite3.SQLITE_LOCKED, "busy", "is locked by another process"),
@@ -202,6 +206,7 @@ class _Postgres:
     """Postgres: a server, many writers."""
 
     raw_errors: tuple[type[Exception], ...] = ()
+    reading: Mapping[str, str] = MappingProxyType({"isolation_level": "REPEATABLE READ"})
     _PASSING = frozenset({"40001", "40P01", "55P03"})
     _PATIENCE = (
         ("keepalives_idle", 30),

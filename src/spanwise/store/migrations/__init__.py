@@ -7,6 +7,7 @@ or of the next, never in between.
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 
 from sqlalchemy import Connection, Text, column, inspect, select, table
 
@@ -44,14 +45,15 @@ def _change(connection: Connection, database: Database) -> None:
 
 def _checked(connection: Connection, database: Database) -> str:
     """The version of the tables; empty where there are none yet."""
-    found = version_of(connection)
+    there = set(inspect(connection).get_table_names())
+    found = _version(connection, there)
     if found and found not in VERSIONS:
         raise UnusableStoreError(
             f"the store {database.where} was made by a newer Spanwise (version {found} of its tables, this one knows"
             f" {VERSIONS[0]} to {VERSIONS[-1]}); update Spanwise, or name another store"
         )
     if not found:
-        taken = sorted(set(inspect(connection).get_table_names()) & set(metadata.tables))
+        taken = sorted(there & set(metadata.tables))
         if taken:
             raise UnusableStoreError(
                 f"the store {database.where} has a table {taken[0]!r} that is not Spanwise's; name another database"
@@ -61,7 +63,11 @@ def _checked(connection: Connection, database: Database) -> str:
 
 def version_of(connection: Connection) -> str:
     """The version of the tables; empty where there are none."""
-    if not inspect(connection).has_table(VERSION_TABLE):
+    return _version(connection, inspect(connection).get_table_names())
+
+
+def _version(connection: Connection, there: Collection[str]) -> str:
+    if VERSION_TABLE not in there:
         return ""
     return connection.execute(select(_NUMBER)).scalars().first() or ""
 
