@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise.conventions import openinference
-from spanwise.model.content import Memo
 from spanwise.model.raw import EMPTY, RawSpan, Scope
 from tests.conventions.robustness import read_all, spans
-from tests.recordings_io import FOLDER, made, remade
-from tests.recordings_io import spans as recorded
+from tests.recordings_io import remade
 
 KIND = "openinference.span.kind"
 KEYS = """
@@ -55,38 +53,3 @@ def test_any_span_can_be_read(span: RawSpan, scope: str, kind: str | None) -> No
     named = {KIND: kind} if kind is not None else {}
     by = Scope(f"openinference.instrumentation.{scope}", "1", EMPTY)
     assert 10 == read_all(openinference.CONVENTION, remade(span, scope=by, attributes={**span.attributes, **named}))
-
-
-def _agree(span: RawSpan) -> int:
-    """Whether requests read the short way are those in the whole answer; 1 if there was a short way."""
-    short = openinference.requests(span, Memo())
-    if short is None:
-        return 0
-    whole = [part for message in openinference.output(span, Memo()) or () for part in message.parts]
-    assert [part for part in whole if part.type == "tool_call" and part.name] == list(short)
-    return 1
-
-
-def test_requests_are_those_of_the_answer() -> None:
-    """On every recorded span the requested calls are the same, read alone or with the whole answer."""
-    names = [
-        path.name.removesuffix(".json") for path in FOLDER.glob("*openinference*.json") if path.name.count(".") == 1
-    ]
-    assert sum(_agree(span) for name in names for span in recorded(name) if KIND in span.attributes) > 20
-
-
-_LEAVES = (
-    "0.message.role 0.message.content 0.message.tool_calls.0.tool_call.id "
-    "0.message.tool_calls.0.tool_call.function.name "
-    "0.message.tool_calls.1.tool_call.function.name 0.message.tool_calls.0.tool_call.function.arguments "
-    "0.message.tool_calls.1.tool_call.id 0.message.contents.0.message_content.text 1.message.content"
-).split()
-
-
-@given(
-    st.dictionaries(st.sampled_from(_LEAVES), st.sampled_from(["assistant", "user", "a", "{}", '{"x":1}', "", None, 1]))
-)
-def test_any_requests_are_those_of_the_answer(leaves: dict[str, object]) -> None:
-    """Whatever is flattened, the requested calls are the same, read alone or with the whole answer."""
-    attributes = {f"llm.output_messages.{leaf}": value for leaf, value in leaves.items()}
-    _agree(made(attributes={KIND: "LLM", **attributes}))

@@ -195,8 +195,9 @@ def _merge(call: ToolCall, span: Span, fields: ToolFields) -> None:
 def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
     """Whether it is plain, without decoding a message, that the model asked for these calls and for no others.
 
-    Each answer's text names as many calls as it requests, in the order in which they ran; every one must be whole.
-    Where this fails (agents at work side by side, calls without ids, tools of the provider), the messages are read.
+    Each answer's text, or the ids beside it, names as many calls as it requests, in the order in which they ran; every
+    one must be whole. Where this fails (agents at work side by side, calls without ids, tools of the provider), the
+    messages are read.
     """
     if not run.llm_groups:
         return False
@@ -205,32 +206,41 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
     for group in run.trace.paced(run.llm_groups):
         asking = None
         for span in reversed(group) if len(group) > 1 else group:
-            text = answer_text(span.raw, span.dialect)
-            if text is None:
-                return False
-            if asking is None and "tool_call" in text:
-                asking = text
+            said = answer_text(span.raw, span.dialect)
+            if said is None:
+                said = conventions.call_ids(span.raw, span.dialect)
+                if said is None:
+                    return False
+            if asking is None and ("tool_call" in said if type(said) is str else said):
+                asking = said
         if asking is not None:
-            asked = asking.count('"type":"tool_call"') or asking.count('"type": "tool_call"')
+            asked = _count_of(asking)
             if not _are_named(found[at : at + asked], asked, asking):
                 return False
             at += asked
     return at == len(found)
 
 
-def _are_named(calls: list[ToolCall], asked: int, text: str) -> bool:
-    """Whether an answer's text asks for exactly these calls, and they need nothing that it says."""
-    if len(calls) < asked or "server_tool_call" in text:
-        return False
-    if asked > 1 and len({call.call_id for call in calls}) < asked:
+def _count_of(asking: str | Sequence[str]) -> int:
+    """How many calls an answer's text asks for, or how many ids there are."""
+    if isinstance(asking, str):
+        return asking.count('"type":"tool_call"') or asking.count('"type": "tool_call"')
+    return len(asking)
+
+
+def _are_named(calls: list[ToolCall], asked: int, asking: str | Sequence[str]) -> bool:
+    """Whether an answer asks for exactly these calls, and they need nothing that it says."""
+    if len(calls) < asked:
         return False
     for call in calls:
-        call_id = call.call_id
-        if call_id is None or call.raw_result is None or not is_whole(call.raw_arguments):
+        if call.call_id is None or call.raw_result is None or not is_whole(call.raw_arguments):
             return False
-        if f'"id":"{call_id}"' not in text and f'"id": "{call_id}"' not in text:
-            return False
-    return True
+    ids = [call.call_id for call in calls]
+    if not isinstance(asking, str):
+        return ids == asking
+    if "server_tool_call" in asking or len(set(ids)) < asked:
+        return False
+    return all(f'"id":"{one}"' in asking or f'"id": "{one}"' in asking for one in ids)
 
 
 def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:

@@ -286,4 +286,4 @@ def is_whole(arguments: object) -> bool:
     """The arguments are an object, as far as can be seen without decoding them."""
     if type(arguments) is str:
         return arguments[:1] == "{" and arguments[-1:] == "}"
-    return isinstance(arguments, Mapping)
+    return type(arguments) is dict or isinstance(arguments, Mapping)

@@ -247,6 +247,12 @@ def answer_text(span: RawSpan, dialect: int) -> str | None:
     return reader(span) if reader is not None else None
 
 
+def call_ids(span: RawSpan, dialect: int) -> Sequence[str] | None:
+    """The ids of the calls that a model asked for, if its dialect tells them without decoding."""
+    reader = CONVENTIONS[dialect].call_ids
+    return reader(span) if reader is not None else None
+
+
 def output(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | None:
     """What a model answered on this span, without reading what it was sent where the dialect can tell them apart."""
     reader = CONVENTIONS[dialect].output

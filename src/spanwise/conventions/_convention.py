@@ -66,6 +66,9 @@ class Convention:
 
     Lets assembly see without decoding that every requested call has a span.
     """
+    call_ids: Callable[[RawSpan], Sequence[str] | None] | None = None
+    """The same for a dialect without such a text: the ids of the calls that the model asked for, in order, no id twice;
+    None where to tell that would take more."""
     agent: Reader[AgentFields] | None = None
     agent_name: Callable[[RawSpan], str | None] | None = None
     """Only the name of an agent: question and answer are long. None, or none found: taken from `agent`."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import cast
 
 from spanwise.conventions._dspy import asking, told
@@ -29,7 +28,8 @@ DSPY = "openinference.instrumentation.dspy"
 LLAMA_INDEX = "openinference.instrumentation.llama_index"
 GOOGLE_GENAI = "openinference.instrumentation.google_genai"
 HAYSTACK = "openinference.instrumentation.haystack"
-_OWN_ANSWERS = frozenset({DSPY, GOOGLE_GENAI})
+OWN_ANSWERS = frozenset({DSPY, GOOGLE_GENAI})
+"""Scopes that write what the model asked for in a way of their own."""
 _DIGITS = 9
 _DEPTH = 8
 _CONTENTS = frozenset({"content", "message.content"})
@@ -129,8 +129,8 @@ def _built(draft: _Draft, memo: Memo) -> Message:
     if role == "tool":
         return Message(role, tuple(_results(draft, parts, call_id, memo)))
     seen: set[str] = set()
-    for held in (*_sorted(draft.calls), *_sorted(draft.contents)):  # some write a call in both places
-        call = _call(held, memo)
+    for held in (*by_index(draft.calls), *by_index(draft.contents)):  # some write a call in both places
+        call = asked_call(held, memo)
         if call is not None and (call.id is None or call.id not in seen):
             seen.add(call.id or "")
             parts.append(call)
@@ -140,7 +140,8 @@ def _built(draft: _Draft, memo: Memo) -> Message:
     return Message(role, tuple(parts))
 
 
-def _sorted(held: Mapping[int, dict[str, object]]) -> Iterator[dict[str, object]]:
+def by_index(held: Mapping[int, dict[str, object]]) -> Iterator[dict[str, object]]:
+    """What is held, in the order of the indices."""
     return (held[at] for at in sorted(held))
 
 
@@ -151,7 +152,7 @@ def _texts(draft: _Draft, memo: Memo) -> Iterator[Part]:
             yield Part("text", content)
     elif content is not None:
         yield from message_of({"content": content}, memo).parts
-    for block in _sorted(draft.contents):
+    for block in by_index(draft.contents):
         kind = block.get("type")
         text = text_of(block.get("text"))
         if isinstance(kind, str) and kind in REASONING_TYPES:
@@ -162,7 +163,8 @@ def _texts(draft: _Draft, memo: Memo) -> Iterator[Part]:
             yield Part("other")
 
 
-def _call(held: Mapping[str, object], memo: Memo) -> Part | None:
+def asked_call(held: Mapping[str, object], memo: Memo) -> Part | None:
+    """The call that the leaves below one index stand for; None where it has no name."""
     name = first_text(held, "function.name", "tool_call.function.name", "name")
     if name is None:
         return None
@@ -221,7 +223,7 @@ def is_model(attributes: Attributes) -> bool:
     return isinstance(kind, str) and kind.upper() in {"LLM", "DECISION"}
 
 
-def _trusts_flattened(span: RawSpan) -> bool:
+def trusts_flattened(span: RawSpan) -> bool:
     """LangChain's instrumentation writes the first message of a graph's state on its nodes as if it were all."""
     return span.scope.name not in LANGCHAIN or is_model(span.attributes)
 
@@ -244,7 +246,7 @@ def _input(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     attributes = span.attributes
     if "gen_ai.input.messages" in attributes:
         return None
-    sent = flattened(attributes, INPUT, memo) if _trusts_flattened(span) else None
+    sent = flattened(attributes, INPUT, memo) if trusts_flattened(span) else None
     if not is_model(attributes):
         return sent
     if sent is None:
@@ -265,7 +267,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     attributes = span.attributes
     if "gen_ai.output.messages" in attributes:
         return None
-    got = flattened(attributes, OUTPUT, memo) if _trusts_flattened(span) else None
+    got = flattened(attributes, OUTPUT, memo) if trusts_flattened(span) else None
     if got is None:
         if is_model(attributes):  # what a failed call returned is the text of its error
             got = (
@@ -292,42 +294,6 @@ def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     return output(span, memo)
 
 
-_PLAIN_CALL = re.compile(
-    re.escape(f"{OUTPUT}0.message.tool_calls.") + r"(\d{1,3})\.tool_call\.(function\.name|function\.arguments|id)"
-)
-_FIRST_ROLE = f"{OUTPUT}0.message.role"
-_FIRST_TEXT = f"{OUTPUT}0.message.content"
-_PLAIN_LEAVES = frozenset({_FIRST_ROLE, _FIRST_TEXT})
-
-
-def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
-    """The tool calls that the model asked for, where its answer is written in the plainest way; None for any other."""
-    attributes = span.attributes
-    if span.scope.name in _OWN_ANSWERS or "gen_ai.output.messages" in attributes or not _trusts_flattened(span):
-        return None
-    if attributes.get(_FIRST_ROLE) != "assistant" or not isinstance(attributes.get(_FIRST_TEXT, ""), str):
-        return None
-    held: dict[int, dict[str, object]] = {}
-    for key in below(attributes, OUTPUT):
-        if key not in _PLAIN_LEAVES:
-            at, name = _plain_leaf(key)
-            if at < 0:
-                return None
-            held.setdefault(at, {})[name] = attributes[key]
-    if not held:
-        return ()
-    calls = [call for fields in _sorted(held) if (call := _call(fields, memo)) is not None]
-    ids = {call.id for call in calls}
-    return calls if len(ids) == len(calls) and None not in ids else None
-
-
-@lru_cache(maxsize=1024)
-def _plain_leaf(key: str) -> tuple[int, str]:
-    """Which call of the first message a leaf belongs to, and what it is of it; -1 for any other leaf."""
-    found = _PLAIN_CALL.fullmatch(key)
-    return (int(found.group(1)), found.group(2)) if found is not None else (-1, "")
-
-
 def _automatic_calls(attributes: Attributes, memo: Memo) -> Iterator[Message]:
     """What Google's client did by itself between the model calls which it writes as one span: calls, and results."""
     history = _automatic_history(attributes, memo)
@@ -337,7 +303,7 @@ def _automatic_calls(attributes: Attributes, memo: Memo) -> Iterator[Message]:
     held: dict[int, dict[str, object]] = {}
     for at, rest, value in entries(attributes, "message.tool_calls.", memo):
         held.setdefault(at, {})[rest.removeprefix("tool_call.")] = value
-    calls = tuple(call for fields in _sorted(held) if (call := _call(fields, memo)) is not None)
+    calls = tuple(call for fields in by_index(held) if (call := asked_call(fields, memo)) is not None)
     if calls:
         yield Message("assistant", calls)
 

@@ -27,8 +27,8 @@ from spanwise.conventions._openinference_messages import (
     messages,
     output,
     record,
-    requests,
 )
+from spanwise.conventions._openinference_requests import call_ids, requests
 from spanwise.conventions._openinference_retrieval import retrieval
 from spanwise.conventions._openinference_runs import (
     INSTRUCTOR,
@@ -367,6 +367,7 @@ CONVENTION = Convention(
     output=output,
     record=record,
     requests=requests,
+    call_ids=call_ids,
     agent=agent,
     agent_name=agent_name,
     retrieval=retrieval,
