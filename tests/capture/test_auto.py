@@ -16,7 +16,7 @@ import pytest
 from spanwise.capture.auto import SpanwiseInstrumentor
 
 LAUNCH = "from opentelemetry.instrumentation.auto_instrumentation import run; run()"
-APP = """
+AGENT = """
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
@@ -41,6 +41,18 @@ def search(query: str) -> str:
 if __name__ == "__main__":
     print(agent.run_sync("What is the capital of France?").output)
 """
+APP = """
+from opentelemetry.trace import get_tracer
+
+if __name__ == "__main__":
+    span = get_tracer("app").start_as_current_span
+    helper = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "helper"}
+    with span("invoke_agent helper", attributes=helper):
+        asked = {"gen_ai.tool.name": "search", "gen_ai.tool.call.arguments": '{"query": "capital"}'}
+        with span("execute_tool search", attributes={"gen_ai.operation.name": "execute_tool", **asked}) as tool:
+            tool.set_attribute("gen_ai.tool.call.result", "Paris")
+    print("Paris")
+"""
 LOGGED = "import logging\nlogging.basicConfig(level=logging.INFO, format='%(name)s %(levelname)s %(message)s')\n"
 
 
@@ -49,7 +61,6 @@ def launch(require: Callable[[str], str], tmp_path: Path) -> Callable[..., tuple
     """Runs a script under `opentelemetry-instrument`, without exporters; gives what it printed, and our lines."""
     if find_spec("opentelemetry.instrumentation") is None:
         require("opentelemetry-instrument")
-    require("pydantic_ai")
 
     def run(code: str = APP, **variables: str) -> tuple[str, list[str]]:
         (tmp_path / "app.py").write_text(code)
@@ -85,9 +96,10 @@ def test_the_entry_point_is_announced() -> None:
     ]
 
 
-def test_a_variable_turns_it_on(launch: Callable[..., tuple[str, list[str]]]) -> None:
+def test_a_variable_turns_it_on(launch: Callable[..., tuple[str, list[str]]], require: Callable[[str], str]) -> None:
     """With SPANWISE_CONSOLE an app that knows nothing of Spanwise prints a line per run."""
-    out, lines = launch(SPANWISE_CONSOLE="true")
+    require("pydantic_ai")
+    out, lines = launch(AGENT, SPANWISE_CONSOLE="true")
     assert "Paris" == out
     assert 1 == len(lines), lines
     assert lines[0].startswith("spanwise  helper: overall 1.00 ok")
