@@ -267,11 +267,12 @@ def test_a_reader_who_leaves_is_no_error(folder: Path, gate: list[str]) -> None:
 
 def test_an_interrupt_is_130(tmp_path: Path) -> None:
     """Interrupted while it waits for input, the command leaves with 130 and says nothing."""
-    command = [
-        sys.executable,
-        "-c",
-        "import spanwise.cli.main as m, sys; print('ready', file=sys.stderr, flush=True); sys.exit(m.main())",
-    ]
+    # What a shell starts in the background ignores interrupts.
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import spanwise.cli.main as m; print('ready', file=sys.stderr, flush=True); sys.exit(m.main())"
+    )
+    command = [sys.executable, "-c", code]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*command, "score", "-"], cwd=tmp_path, env=environment(), **streams) as process:
         assert process.stdin is not None

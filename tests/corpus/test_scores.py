@@ -96,6 +96,7 @@ def long_run(kind: str) -> Run:
     return run
 
 
+@pytest.mark.once
 @pytest.mark.timed
 @pytest.mark.parametrize("kind", ["distinct", "same", "alternating", "failing"])
 def test_ten_thousand_calls_take_less_than_a_second(kind: str) -> None:

@@ -86,6 +86,7 @@ ANSWER = (
 )
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("size", [20_000, 400_000])
 @pytest.mark.parametrize(
     "row",

@@ -22,6 +22,8 @@ from spanwise.sinks.prometheus import CONTENT_TYPE, PrometheusSink
 from tests.servers import Prometheus, promtool, wait_for
 from tests.sinks.test_prometheus import result_of
 
+pytestmark = pytest.mark.once
+
 CHECKS = {check.name: check for check in aggregate([]).checks}
 RULES = Path("deploy/prometheus/spanwise-alerts.yml")
 DASHBOARD = Path("deploy/grafana/spanwise.json")
