@@ -37,6 +37,16 @@ def test_longer_of_equal_starts_is_first() -> None:
     assert [s.span_id for s in trace.spans] == [span_id(1), span_id(2)]
 
 
+def test_parent_of_equal_times_is_first() -> None:
+    """A parent that starts with its child and does not outlast it stands before it, whatever its id; all else stays."""
+    tied = [span(2, parent=1, start=7, end=9), span(1, parent=3, start=7, end=9), span(3, start=7, end=8)]
+    beside = [span(4, start=7, end=9), span(5, start=7, end=8)]
+    order = [s.span_id for s in trace_of(*tied, *beside, span(6, start=8)).spans]
+    assert order == [span_id(number) for number in (3, 1, 2, 4, 5, 6)]
+    cycle = trace_of(span(1, parent=2, start=7, end=9), span(2, parent=1, start=7, end=9))
+    assert {span_id(1), span_id(2)} == {s.span_id for s in cycle.spans}
+
+
 def test_each_outermost_agent_is_a_run() -> None:
     """Two agents below one request are two runs; an agent below an agent is part of its run."""
     trace = trace_of(span(1, end=5000), agent(2, parent=1), agent(3, parent=2, name="inner"), agent(2000, parent=1))

@@ -7,6 +7,7 @@ was not built and where something takes a closer look.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 from operator import attrgetter
 from typing import cast
 
@@ -56,9 +57,25 @@ def _sorted(listed: list[RawSpan], doubles: set[Key]) -> list[RawSpan]:
     for raw in ordered:
         if raw.start_ns == previous:
             ordered.sort(key=lambda raw: (raw.start_ns, -raw.end_ns, hex_id(raw.span_id)))
-            break
+            return [raw for _, tied in groupby(ordered, _START) for raw in _parents_first(list(tied))]
         previous = raw.start_ns
     return ordered
+
+
+def _parents_first(tied: list[RawSpan]) -> list[RawSpan]:
+    """Spans of one start, each behind its parent: by a clock of milliseconds the two may be alike."""
+    if len(tied) == 1:
+        return tied
+    waiting: dict[Key | None, RawSpan] = {raw.span_id: raw for raw in tied}
+    out: list[RawSpan] = []
+    for raw in tied:
+        line: list[RawSpan] = []
+        above = waiting.pop(raw.span_id, None)
+        while above is not None:
+            line.append(above)
+            above = waiting.pop(above.parent_id, None)
+        out.extend(reversed(line))
+    return out
 
 
 def fullness(raw: SpanRecord) -> tuple[object, ...]:
