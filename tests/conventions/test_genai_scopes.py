@@ -114,3 +114,46 @@ def test_usage_of_bedrock(scope: str, asked: int) -> None:
         read.cache_write_tokens,
     )
     assert _genai.llm(made("chat", scope=scope), Memo()).input_tokens is None
+
+
+OPENAI_JS = "@traceloop/instrumentation-openai"
+EMPTY_TEXT = [{"role": "assistant", "finish_reason": "stop", "parts": [{"type": "text", "content": ""}]}]
+
+
+def answered_in_javascript(sent: object, got: object) -> RawSpan:
+    """A call of OpenAI's client under OpenLLMetry in JavaScript, which writes JSON without blanks."""
+    sent = [{"role": "user", "parts": [{"type": "text", "content": sent}]}]
+    written = {"gen_ai.input.messages": sent, "gen_ai.output.messages": got}
+    attributes = {key: json.dumps(value, separators=(",", ":")) for key, value in written.items()}
+    return made("chat", scope=OPENAI_JS, attributes={"gen_ai.operation.name": "chat", **attributes})
+
+
+def test_what_a_user_is_recorded_to_have_said_in_javascript() -> None:
+    """The Responses API's list of what was sent stands printed as a user's text: it is read as the list."""
+    call = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c1", "output": "4"}
+    told = json.dumps([{"role": "user", "content": "Add."}, call, result], separators=(",", ":"))
+    sent = _genai.messages(answered_in_javascript(told, EMPTY_TEXT), Memo()).input
+    assert ["user", "assistant", "tool"] == [message.role for message in sent]
+    assert "Add." == _genai.first_user_text(sent)
+    for said in ("Add.", '[{"cut'):
+        (message,) = _genai.messages(answered_in_javascript(said, EMPTY_TEXT), Memo()).input
+        assert said == message.text
+
+
+def test_an_answer_without_its_calls_in_javascript() -> None:
+    """An answer that is an empty text was a request for tools, which were left out: it is not told, not empty."""
+    silent = answered_in_javascript("Add.", EMPTY_TEXT)
+    assert (None, None) == (_genai.output(silent, Memo()), _genai.messages(silent, Memo()).output)
+    assert None is _genai.requests(silent, Memo())
+    spoken = answered_in_javascript("Add.", [{"role": "assistant", "parts": [{"type": "text", "content": "4"}]}])
+    assert ("4", ()) == (_genai.output(spoken, Memo())[0].text, _genai.requests(spoken, Memo()))
+    assert None is _genai.output(made("chat", scope=OPENAI_JS), Memo())
+
+
+def test_cached_tokens_counted_apart_in_javascript() -> None:
+    """What Anthropic's client read from a cache or wrote to one is part of the input."""
+    usage = {"input_tokens": 100, "cache_read.input_tokens": 10, "cache_creation.input_tokens": 5}
+    attributes = {f"gen_ai.usage.{key}": value for key, value in usage.items()}
+    said = _genai.llm(made("chat", scope="@traceloop/instrumentation-anthropic", attributes=attributes), Memo())
+    assert (115, 10, 5) == (said.input_tokens, said.cache_read_tokens, said.cache_write_tokens)

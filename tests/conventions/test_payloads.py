@@ -79,6 +79,8 @@ def test_asked(given: object, question: str | None) -> None:
         ("[{'id': 'doc-1'}]", None),
         ({"output": {"output": {"output": {"output": {"output": {"output": {"output": "x"}}}}}}}, None),
         (None, None),
+        ({"output": "__end__"}, None),
+        ("__start__", None),
     ],
 )
 def test_answered(returned: object, answer: str | None) -> None:

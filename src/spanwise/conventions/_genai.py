@@ -14,11 +14,10 @@ import msgspec
 from spanwise.conventions import _genai_scopes
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
-from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, with_answer_apart
+from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, is_unsaid, with_answer_apart
 from spanwise.conventions._langgraph import is_paused, told_by_command
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
-from spanwise.conventions._returned import without_google_envelopes
 from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -181,8 +180,7 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
         if sent is None and got is None:
             by_event = per_message_events(span, memo)
             sent, got = by_event.input, by_event.output
-    if span.scope.name in GOOGLE:
-        sent, got = without_google_envelopes(sent, memo), with_answer_apart(got)
+    sent, got = _genai_scopes.mended(span, sent, got, memo)
     instructions = get("gen_ai.system_instructions")
     if instructions is None and span.events:
         told = (event.attributes.get("gen_ai.system_instructions") for event in span.events)
@@ -195,6 +193,8 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     """What the model answered."""
+    if is_unsaid(span):
+        return None
     got = messages_of(span.attributes.get("gen_ai.output.messages"), memo)
     if got is None and span.events:
         got = operation_details(span, memo).output or per_message_events(span, memo).output
@@ -220,7 +220,7 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
     if type(text) is not str:
         return None
     if "tool_call" not in text:
-        return ()
+        return None if is_unsaid(span) else ()
     if "server_tool_call" in text:
         return None
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from spanwise.conventions._messages import messages_of
+from spanwise.conventions._returned import without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of
 from spanwise.model.content import LLMFields, Memo, Message
 from spanwise.model.raw import RawSpan
@@ -11,6 +13,11 @@ GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("
 OPENLLMETRY_GOOGLE = "opentelemetry.instrumentation.google_generativeai"
 BEDROCK = frozenset(f"opentelemetry.instrumentation.{name}" for name in ("bedrock", "botocore.bedrock-runtime"))
 """Of Bedrock's API they write `inputTokens` as it is: without what a cache took part in."""
+APART = BEDROCK | {"@traceloop/instrumentation-anthropic"}
+"""They count the tokens of a cache beside the input, as the provider does."""
+OPENAI_JS = "@traceloop/instrumentation-openai"
+"""Of the Responses API it prints the list that was sent as if a user had said it, and leaves out what is no text."""
+_UNSAID = '"parts":[{"type":"text","content":""}]'
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
 """What LangGraph and its users call the node, or its function, in which an agent runs."""
 LANGCHAIN = "opentelemetry.instrumentation.genai.langchain"
@@ -47,8 +54,33 @@ def with_answer_apart(got: tuple[Message, ...] | None) -> tuple[Message, ...] | 
     return (*got[:-1], Message(last.role, last.parts[:cut]), Message(last.role, last.parts[cut:]))
 
 
+def mended(
+    span: RawSpan, sent: tuple[Message, ...] | None, got: tuple[Message, ...] | None, memo: Memo
+) -> tuple[tuple[Message, ...] | None, tuple[Message, ...] | None]:
+    """What was sent and answered, without what Google's client and OpenAI's in JavaScript are recorded to add."""
+    scope = span.scope.name
+    if scope in GOOGLE:
+        return without_google_envelopes(sent, memo), with_answer_apart(got)
+    return (_unprinted(sent, memo), None if is_unsaid(span) else got) if scope == OPENAI_JS else (sent, got)
+
+
+def _unprinted(sent: tuple[Message, ...] | None, memo: Memo) -> tuple[Message, ...] | None:
+    """What was sent, the list that stands printed in a user's message read as the messages that it holds."""
+    if not sent or not sent[-1].text.startswith('[{"'):
+        return sent
+    return (*sent[:-1], *(messages_of(sent[-1].text, memo) or sent[-1:]))
+
+
+def is_unsaid(span: RawSpan) -> bool:
+    """The answer is recorded as an empty text: what the model asked for was left out."""
+    if span.scope.name != OPENAI_JS:
+        return False
+    text = span.attributes.get("gen_ai.output.messages")
+    return isinstance(text, str) and _UNSAID in text and "tool_call" not in text
+
+
 def with_cached(used: LLMFields, span: RawSpan) -> LLMFields:
-    """What a model call used, cached tokens inside the input also where Bedrock counted them beside it."""
-    if span.scope.name in BEDROCK and used.input_tokens is not None:
+    """What a model call used, cached tokens inside the input also where they were counted beside it."""
+    if span.scope.name in APART and used.input_tokens is not None:
         used.input_tokens += (used.cache_read_tokens or 0) + (used.cache_write_tokens or 0)
     return used

@@ -33,6 +33,8 @@ _MESSAGE_TYPES = (frozenset({*ROLES, "user", "assistant", "system", "tool", "mes
     CALL_TYPES | RESULT_TYPES | REASONING_TYPES
 )
 _ERRORS = frozenset({"error", "error_code", "error_message"})
+_ENDS = frozenset({"__end__", "__start__"})
+"""Where LangGraph goes next: a step that returns one of these says nothing."""
 _DEPTH = 5
 
 
@@ -80,7 +82,7 @@ def answered(value: object, memo: Memo, *, depth: int = 0) -> str | None:
 def _said(value: object) -> str | None:
     """The text, unless nobody said it."""
     text = text_of(value)
-    if text is None or is_redacted(text) or is_dump(text):
+    if text is None or text in _ENDS or is_redacted(text) or is_dump(text):
         return None
     # A list or mapping in Python's notation is a tool's result or a state.
     return None if text[0] in "[{" and read_repr(text) is not text else text.strip() or None

@@ -39,8 +39,11 @@ from spanwise.model.span import Kind, SpanError
 
 SDK = "traceloop.tracer"
 AGNO = "opentelemetry.instrumentation.agno"
+LANGCHAIN_JS = "@traceloop/instrumentation-langchain"
+"""Never makes its spans the current one: chains and agents hold nothing, all is beside them under the app's span."""
 SCOPES = (
     SDK,
+    LANGCHAIN_JS,
     LLAMA_INDEX,
     "opentelemetry.instrumentation.crewai.instrumentation",
     *(
@@ -52,6 +55,9 @@ _OPERATIONS: Mapping[str, Kind] = {
     **_genai.KINDS,
     "rerank": "rerank",
     "llm_request": "llm",
+}
+_KINDS_JS: Mapping[str, Kind] = {
+    operation: found for operation, found in _OPERATIONS.items() if found not in {"agent", "workflow"}
 }
 _ROLES: Mapping[str, Kind] = {
     "workflow": "workflow",
@@ -73,6 +79,8 @@ def kind(span: RawSpan) -> Kind | None:
     attributes = span.attributes
     operation = attributes.get("gen_ai.operation.name")
     role = attributes.get("traceloop.span.kind")
+    if span.scope.name == LANGCHAIN_JS:
+        return _KINDS_JS.get(operation, "other") if isinstance(operation, str) else "other"
     if isinstance(operation, str):
         found = _OPERATIONS.get(operation)
         if found == "agent" and (role in ("workflow", "task") or "crewai.crew.id" in attributes):
@@ -112,8 +120,11 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     if span.scope.name == AGNO and isinstance(returned, str):
         returned, failed = _printed_by_agno(returned)
     found = outcome(returned, memo)
+    name = first_text(attributes, "gen_ai.tool.name", "traceloop.entity.name")
+    if span.scope.name == LANGCHAIN_JS:  # the class of the tool; what it returned bears its name
+        name = first_text(mapping_of(fields.get("kwargs")) or {}, "name") or name
     return ToolFields(
-        first_text(attributes, "gen_ai.tool.name", "traceloop.entity.name"),
+        name,
         arguments,
         found.value,
         text_of(attributes.get("gen_ai.tool.call.id")) or call_id or found.call_id,
