@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from spanwise import conventions
 from spanwise.conventions import openinference
 from spanwise.model.content import ContextFields, HandoffFields, LLMFields, Memo, ToolFields
 from spanwise.model.raw import EMPTY, RawSpan
@@ -242,6 +243,13 @@ def test_handoff() -> None:
     assert HandoffFields(None, "helper") == openinference.handoff(made("handoff to helper"), Memo())
     assert None is openinference.handoff(made("handoff to helper", attributes={"tool.name": "handoff"}), Memo())
     assert None is openinference.handoff(made("research_agent"), Memo())
+
+
+def test_handoff_in_javascript() -> None:
+    """There a hand-off is a TOOL with the name of one, its agents in objects; it is one hand-off all the same."""
+    span = named("openai-agents-js__openinference__handoff", "handoff to research_agent")
+    assert "handoff" == conventions.classify(span)[1]
+    assert HandoffFields("triage_agent", "research_agent") == openinference.handoff(span, Memo())
 
 
 def test_context() -> None:

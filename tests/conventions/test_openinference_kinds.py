@@ -134,6 +134,34 @@ def test_kinds_set_right() -> None:
     ] == kinds
 
 
+@pytest.mark.parametrize(
+    "scope", ["openinference.instrumentation.openai_agents", "@arizeai/openinference-instrumentation-openai-agents"]
+)
+def test_listing_an_mcp_servers_tools_is_no_call(scope: str) -> None:
+    """OpenAI's agents ask their MCP servers for tools before each turn: the model called none."""
+    assert "other" == kind_of("TOOL", name="mcp_tools", scope=scope)
+    assert "tool" == kind_of("TOOL", name="mcp_tools", scope=scope, **{"tool.name": "mcp_tools"})
+    assert "tool" == kind_of("TOOL", name="mcp_tools")
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ('"AIMessage"],"kwargs":{"id":"c","name":"helper","content":""}', "agent"),
+        ('"AIMessageChunk"],"kwargs":{"content":"hi","name":"helper"}', "agent"),
+        ('"AIMessage"],"kwargs":{"content":"","tool_calls":[{"name":"add","args":{"name":"helper"}}]}', "workflow"),
+        ('"AIMessage"],"kwargs":{"content":""}},{"id":["ToolMessage"],"kwargs":{"name":"helper"}', "workflow"),
+        ('"AIMessage"],"kwargs":{"name":"another"}', "workflow"),
+        ('"name":"helper"', "workflow"),
+    ],
+)
+def test_langchain_agents_in_javascript(said: str, expected: str) -> None:
+    """The state that an agent returns holds what its model said under the agent's name."""
+    state = f'{{"messages":[{{"lc":1,"type":"constructor","id":["langchain_core","messages",{said}}}]}}'
+    scope = "@arizeai/openinference-instrumentation-langchain"
+    assert expected == kind_of("CHAIN", name="helper", scope=scope, **{"output.value": state})
+
+
 def test_langchain_agents_without_the_word() -> None:
     """An agent without the word in its name is known by LangChain's metadata, its nodes are not."""
     metadata = {"metadata": '{"lc_agent_name": "köln", "langgraph_node": "model"}', KIND: "CHAIN"}

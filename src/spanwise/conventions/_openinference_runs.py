@@ -45,6 +45,7 @@ _OPAQUE = re.compile(r"(?:[a-z]+_)?(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\d
 _NODE = re.compile(r"\w+")
 _LLAMA_AGENT = "current_agent_name='"
 _DEPTH = 5
+_MODEL_SAID = ('"AIMessage"', '"AIMessageChunk"')
 _STOPPED = re.compile(
     r"StopEvent\(result=AgentOutput\(response=ChatMessage\(role=<MessageRole\.ASSISTANT: 'assistant'>, "
     r"additional_kwargs=\{[^{}]*\}, blocks=\[TextBlock\(block_type='text', "
@@ -89,8 +90,15 @@ def is_langchain_agent(span: RawSpan) -> bool:
         return True
     state = attributes.get("output.value")
     if isinstance(state, str):
-        return f'"type": "ai", "name": "{name}"' in state
+        return f'"type": "ai", "name": "{name}"' in state or _named_in_javascript(state, name)
     return any(_passes_on(text_of(event.attributes.get("exception.message")), name) for event in span.events)
+
+
+def _named_in_javascript(state: str, name: str) -> bool:
+    """The first thing that is named in a message of a model's, behind its id or its text, is who said it."""
+    at = state.find(f'"name":"{name}"')
+    begins = state.rfind('],"kwargs":{', 0, max(at, 0))
+    return state.endswith(_MODEL_SAID, 0, max(begins, 0)) and '"name":"' not in state[begins:at]
 
 
 def _passes_on(command: str | None, name: str) -> bool:

@@ -178,9 +178,21 @@ def _google_genai_llm(span: RawSpan) -> Kind:
     return "agent" if AUTOMATIC in span.attributes else "llm"
 
 
+def _openai_agents_tool(span: RawSpan) -> Kind | None:
+    """A hand-off is a TOOL, in JavaScript with the name of one; so is the listing of what an MCP server offers."""
+    if _is_handoff(span):
+        return "handoff"
+    return "other" if span.name == "mcp_tools" and "tool.name" not in span.attributes else _tool(span)
+
+
+def _is_handoff(span: RawSpan) -> bool:
+    target = span.name.removeprefix(HANDOFF)
+    return target != span.name and span.attributes.get("tool.name") in (None, f"handoff_to_{target}")
+
+
 _Correction: TypeAlias = Mapping[Kind | None, Callable[[RawSpan], Kind | None]]
 _LANGCHAIN: _Correction = {"agent": _langchain_agent, "workflow": _langchain_chain, "tool": _langchain_tool}
-_OPENAI_AGENTS: _Correction = {"agent": _openai_agents_agent}
+_OPENAI_AGENTS: _Correction = {"agent": _openai_agents_agent, "tool": _openai_agents_tool}
 _CORRECTIONS: Mapping[str, _Correction] = {
     **dict.fromkeys(LANGCHAIN, _LANGCHAIN),
     "openinference.instrumentation.openai_agents": _OPENAI_AGENTS,
@@ -327,12 +339,14 @@ def _crew_usage(attributes: Attributes, memo: Memo) -> LLMFields | None:
 
 def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
     """Source and target of an OpenAI agent's hand-off: the span's input and output, its name at the least."""
-    if "tool.name" in span.attributes:
-        return passed(mapping_of(memo.json(span.attributes.get("metadata"))) or {})
-    if not span.name.startswith(HANDOFF):
-        return None
-    target = text_of(span.attributes.get("output.value")) or span.name.removeprefix(HANDOFF)
-    return HandoffFields(text_of(span.attributes.get("input.value")), target or None)
+    get = span.attributes.get
+    if not _is_handoff(span):
+        return passed(mapping_of(memo.json(get("metadata"))) or {}) if "tool.name" in span.attributes else None
+    source, target = memo.json(get("input.value")), memo.json(get("output.value"))
+    fields = {**(mapping_of(source) or {"from_agent": source}), **(mapping_of(target) or {"to_agent": target})}
+    return HandoffFields(
+        text_of(fields.get("from_agent")), text_of(fields.get("to_agent")) or span.name.removeprefix(HANDOFF) or None
+    )
 
 
 def context(span: RawSpan, memo: Memo) -> ContextFields:
