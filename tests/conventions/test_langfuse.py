@@ -120,6 +120,17 @@ def test_tool_of_observe() -> None:
     assert ToolFields("add") == langfuse.tool(observation("tool", "add"), Memo())
 
 
+def test_what_a_function_threw_is_no_result() -> None:
+    """In JavaScript the error stands in the place of the result; an error that a tool returned stays its result."""
+    thrown = {"error": "Error: no such city"}
+    failed = {"level": "ERROR", "status_message": "no such city"}
+    found = langfuse.tool(observation("tool", "f", output=thrown, **failed), Memo())
+    assert (None, True, "no such city") == (found.result, found.failed, found.message)
+    for returned in ({"error": "Error: another"}, {"error": 7}, {"error": "no such city", "code": 4}):
+        assert returned == langfuse.tool(observation("tool", "f", output=returned, **failed), Memo()).result
+    assert thrown == langfuse.tool(observation("tool", "f", output=thrown), Memo()).result
+
+
 def test_text_in_quotes() -> None:
     """Release 3.0.0 wrote all text as JSON, in quotes; it reads like bare text."""
     attributes = {

@@ -86,7 +86,9 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """The tool by its span's name; what it was given as its arguments, or as a recorded call of the function."""
     attributes = span.attributes
     given = attributes.get("langfuse.observation.input")
-    found = outcome(attributes.get("langfuse.observation.output"), memo)
+    message = text_of(attributes.get("langfuse.observation.status_message")) or ""
+    returned = attributes.get("langfuse.observation.output")
+    found = outcome(None if message and _is_thrown(memo.json(returned), message) else returned, memo)
     call_id = memo.json(attributes.get(f"{_METADATA}tool_call_id"))
     return ToolFields(
         span.name or None,
@@ -94,8 +96,16 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         found.value,
         text_of(call_id) or found.call_id,
         failed(span) or found.failed,
-        message=text_of(attributes.get("langfuse.observation.status_message")) or "",
+        message=message,
     )
+
+
+def _is_thrown(returned: object, message: str) -> bool:
+    """JavaScript's `observe` writes what a function threw in the place of what it returned."""
+    fields = mapping_of(returned)
+    if fields is None or set(fields) != {"error"}:
+        return False
+    return (text_of(fields["error"]) or "").endswith(message)
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
