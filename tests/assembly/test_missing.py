@@ -71,6 +71,23 @@ def test_masked_content_is_said_to_be_removed() -> None:
     } <= set(run.missing)
 
 
+def test_an_answer_that_never_came() -> None:
+    """A run that ended on a request for tools has no answer to record: no switch would help."""
+    asked = {"gen_ai.input.messages": json.dumps([user("Q")])}
+    run = run_of(agent(1, **asked), chat(2, parent=1, got=[asks(("c1", "a", {"b": 1}))], tokens=(1, 1)))
+    why = "The run ended on a request for tools: no answer followed."
+    assert [Missing(field="answer", why=why)] == [one for one in run.missing if one.field == "answer"]
+
+
+def test_no_tokens_of_calls_that_failed() -> None:
+    """Where every model call failed no usage was reported; where one did not, its client may report it."""
+    failed = span(2, parent=1, attributes={"gen_ai.operation.name": "chat"}, status=2)
+    (found,) = (one for one in run_of(agent(1, **WHOLE), failed).missing if one.field == "tokens")
+    assert Missing(field="tokens", why="Every model call failed: there are no tokens to count.") == found
+    (found,) = (one for one in run_of(agent(1, **WHOLE), failed, chat(5, parent=1)).missing if one.field == "tokens")
+    assert "include_usage" in found.switch
+
+
 def test_results_nobody_can_have() -> None:
     """A failed call and one that did not run have no result to record."""
     run = run_of(

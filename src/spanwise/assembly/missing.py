@@ -54,7 +54,15 @@ def _answer(run: Run) -> Missing | None:
         return None
     if texts.recorded_answer(run):
         return Missing(field="answer", why="The answer was removed from the spans.")
+    if _asked_last(run):
+        return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
     return Missing(field="answer", why="No span records the final answer.", switch=run.content_switch)
+
+
+def _asked_last(run: Run) -> bool:
+    """The last model call is recorded to have asked for tools."""
+    last = run.llm_groups[-1] if run.llm_groups else ()
+    return any(conventions.requests(span.raw, run.trace.memo, span.dialect) for span in last)
 
 
 def _arguments(run: Run) -> Missing | None:
@@ -111,6 +119,8 @@ def _tokens(run: Run) -> Missing | None:
     if any(said.overcounted for said in llms.aggregates(run)):
         why = "CrewAI's total counts more than this run: other agents or earlier runs used the same model objects."
         return Missing(field="tokens", why=why, switch="Instrument the model client as well as the agent framework.")
+    if run.llm_calls and all(call.failed for call in run.llm_calls):
+        return Missing(field="tokens", why="Every model call failed: there are no tokens to count.")
     switch = "Turn on usage reporting of the model client (for streams: include_usage)."
     return Missing(field="tokens", why="No span counts tokens.", switch=switch)
 
