@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from spanwise import conventions
 from spanwise.assembly import llms, texts
+from spanwise.conventions import litellm
 from spanwise.model.calls import Missing
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
@@ -19,6 +20,7 @@ _NOTHING = Missing(
 
 
 _BY_ITSELF = "Google's client calls functions by itself"
+_OVERWRITTEN = "LiteLLM wrote the requests onto the span around them, the later over the earlier."
 
 
 def missing(run: Run) -> tuple[Missing, ...]:
@@ -94,8 +96,14 @@ def _llm_calls(run: Run) -> Missing | None:
         why = f"{_BY_ITSELF}: one span stands for several model calls."
         switch = "Turn automatic function calling off, or use an instrumentation that records each call."
         return Missing(field="llm_calls", why=why, switch=switch)
+    if _is_overwritten(run):
+        return Missing(field="llm_calls", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
     switch = "Instrument the model client as well as the agent framework."
     return Missing(field="llm_calls", why="No model call left a span.", switch=switch)
+
+
+def _is_overwritten(run: Run) -> bool:
+    return any(litellm.is_shared(span.raw) for span in run.by_kind.get("workflow", ()))
 
 
 def _tool_calls(run: Run) -> Missing | None:
@@ -119,6 +127,8 @@ def _tokens(run: Run) -> Missing | None:
     if any(said.overcounted for said in llms.aggregates(run)):
         why = "CrewAI's total counts more than this run: other agents or earlier runs used the same model objects."
         return Missing(field="tokens", why=why, switch="Instrument the model client as well as the agent framework.")
+    if _is_overwritten(run):
+        return Missing(field="tokens", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
     if run.llm_calls and all(call.failed for call in run.llm_calls):
         return Missing(field="tokens", why="Every model call failed: there are no tokens to count.")
     switch = "Turn on usage reporting of the model client (for streams: include_usage)."

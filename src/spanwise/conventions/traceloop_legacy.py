@@ -58,7 +58,7 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     )
 
 
-def _numbered(attributes: Mapping[str, object], prefix: str) -> Indexed:
+def numbered(attributes: Mapping[str, object], prefix: str) -> Indexed:
     """The attributes under a prefix by their number, in order of the numbers; gaps stay gaps."""
     found: Indexed = {}
     start = len(prefix)
@@ -82,7 +82,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
 
 def _gathered(span: RawSpan, prefix: str, memo: Memo) -> tuple[Message, ...] | None:
     role = "user" if prefix == _PROMPT else "assistant"
-    found = [_message(fields, role, memo) for fields in _numbered(span.attributes, prefix).values()]
+    found = [_message(fields, role, memo) for fields in numbered(span.attributes, prefix).values()]
     # Of what the model said earlier some record nothing but that it did: it parts the results of two steps.
     silent = {"role": "assistant"} if prefix == _PROMPT else None
     return messages_of([message for message in found if len(message) > 1 or message == silent], memo)
@@ -127,7 +127,7 @@ def _content(value: object, memo: Memo) -> object:
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     """The functions that the model was offered."""
     out: list[ToolDefinition] = []
-    former, newer = (_numbered(span.attributes, prefix) for prefix in _FUNCTIONS)
+    former, newer = (numbered(span.attributes, prefix) for prefix in _FUNCTIONS)
     for fields in (former or newer).values():
         name = text_of(fields.get("name"))
         if name is not None:
