@@ -118,3 +118,11 @@ def test_dumps_and_objects() -> None:
     }
     assert texts == {text: (is_dump(text), is_object(text)) for text in texts}
     assert not is_object(5)
+
+
+@pytest.mark.parametrize("text", [r"['\ud83d']", r"'\uDE00'", r"{'a': '\U0000dfff'}"])
+def test_half_of_a_character_is_not_read(text: str) -> None:
+    """What UTF-8 cannot hold stays the text that was recorded; other escapes, and backslashes before a u, are read."""
+    assert text == read_repr(text)
+    assert "\ud7ff" == read_repr(r"'\ud7ff'")
+    assert r"\ud83d" == read_repr(r"'\\ud83d'")

@@ -17,7 +17,7 @@ from spanwise.conventions._values import mapping_of
 LIMIT = 200_000
 _STARTS = re.compile(r"[\[({'\"]|[A-Za-z_][\w.]*\(")
 _ENUM = re.compile(r"<[A-Za-z_][\w.]*: ('[^'\n]*'|-?\d+)>")
-_ODD_ESCAPE = re.compile(r"\\[^'\"nrtxuU]")
+_ODD_ESCAPE = re.compile(r"\\(?:[^'\"nrtxuU]|(?:u|U0000)[dD][89a-fA-F])")
 OBJECT = re.compile(r"<[\w.<> ]+?(?: object)?(?: at 0x[0-9a-fA-F]+)?>")
 DUMP = re.compile(r"<[\w.]+ (?:object|at 0x)|[A-Z]\w*\(\)$|[A-Z]\w*\([a-z_]\w*=|(?:content|id|role)=['\"<]")
 _TYPES: Mapping[str, str] = {
@@ -60,7 +60,7 @@ def read_repr(text: str) -> object:
         return text
     if "\\" in text and _ODD_ESCAPE.search(
         text.replace("\\\\", "")
-    ):  # no repr writes these, and the parser warns of them
+    ):  # what no repr writes, of which the parser warns, and half of a character
         return text
     try:
         return _value(ast.parse(_ENUM.sub(r"\1", text) if "<" in text else text, mode="eval").body, 0)
