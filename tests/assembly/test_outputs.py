@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from spanwise.model.raw import RawEvent, RawSpan
+from spanwise.model.raw import RawEvent, RawSpan, Scope
 from tests.making import agent, asks, chat, returns, run_of, says, span, told, tool, user
 
 GIVEN = {"messages": [{"type": "ai", "tool_calls": [{"name": "Report", "args": {"n": 1}, "id": "c1"}]}]}
@@ -98,3 +98,22 @@ def test_a_parser_that_took_another_call() -> None:
     asked = asks(("c1", "Report", {"n": 1}), ("c2", "search", {"q": "a"}))
     run = run_of(agent(1), chat(20, parent=1, sent=[user("?")], got=[asked]), parser(40))
     assert [("Report", True), ("search", False)] == [(call.name, call.control) for call in run.tool_calls]
+
+
+@pytest.mark.parametrize(("status", "last"), [(1, "ok"), (2, "error")])
+def test_calls_of_a_schema_that_instructor_offers(status: int, last: str) -> None:
+    """The schema is no tool: a call of it was refused where the model was told why, the last one is the answer."""
+    call = asks(("c1", "Town", {"n": 1}))
+    again = asks(("c2", "Town", {"n": 2}))
+    other = asks(("c3", "search", {}))
+    create = span(1, start=1, end=10**9, status=status, attributes={"instructor.response_model": "Town"})
+    create.attributes["openinference.span.kind"] = "CHAIN"
+    create.scope = Scope("openinference.instrumentation.instructor", "1", {})
+    run = run_of(
+        create,
+        chat(20, parent=1, sent=[user("?")], got=[call]),
+        chat(30, parent=1, sent=[user("?"), call, returns(("c1", "n is too small"))], got=[again, other]),
+    )
+    assert [("Town", "retry", True), ("Town", last, True), ("search", "unknown", False)] == [
+        (one.name, one.status, one.control) for one in run.tool_calls
+    ]

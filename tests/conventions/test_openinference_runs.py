@@ -244,3 +244,11 @@ def test_a_class_names_no_agent() -> None:
     """Where nothing but the name of a framework's class is recorded, the agent has no name."""
     span = made("AgentExecutor", scope=f"{OI}langchain", attributes={KIND: "AGENT"})
     assert openinference.agent_name(span) is None
+
+
+def test_a_run_that_ended_to_ask_for_approvals() -> None:
+    """Pydantic AI returns the calls that wait for somebody: that is no answer, a typed result is one."""
+    waiting = json.dumps({"calls": [], "approvals": [{"tool_name": "add"}], "metadata": {}})
+    assert None is read(kind="AGENT", output__value=waiting, output__mime_type="application/json").answer
+    typed = json.dumps({"calls": 3, "town": "Paris"})
+    assert typed == read(kind="AGENT", output__value=typed, output__mime_type="application/json").answer

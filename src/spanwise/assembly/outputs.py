@@ -13,6 +13,8 @@ from spanwise.model.trace import Run
 def judge_outputs(run: Run, calls: Sequence[ToolCall]) -> None:
     """Tell which calls that left no span gave an output, and whether it was taken."""
     _judge_told(calls)
+    if calls:
+        _judge_typed(run, calls)
     open_ = [call for call in calls if call.raw_result is None and call.call_id and not call.control]
     if open_:
         _judge_parsed(run, open_)
@@ -40,3 +42,16 @@ def _judge_parsed(run: Run, calls: Sequence[ToolCall]) -> None:
                 call.control = True
                 call.status = "error" if failed else "ok"
                 call.error = conventions.error(span.raw) if failed else None
+
+
+def _judge_typed(run: Run, calls: Sequence[ToolCall]) -> None:
+    """Calls of the schema in which a span was to answer: what the model was told of one is why it was refused."""
+    for span in run.trace.paced(run.spans):
+        name = conventions.typed_as(span.raw)
+        if name is None:
+            continue
+        failed = run.trace.facts.status(span) in {"error", "timeout"}
+        for call in calls:
+            if call.name == name and span.start_ns <= call.start_ns <= span.end_ns:
+                call.control = True
+                call.status = "retry" if call.raw_result is not None else "error" if failed else "ok"

@@ -41,6 +41,7 @@ from spanwise.conventions._genai import last_answer_text as last_answer_text
 from spanwise.conventions._genai import stated as stated
 from spanwise.conventions._langchain import asked_in as asked_in
 from spanwise.conventions._langchain import parsed as parsed
+from spanwise.conventions._openinference_runs import typed_as as typed_as
 from spanwise.model.content import (
     AgentFields,
     ContextFields,

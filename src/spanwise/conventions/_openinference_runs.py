@@ -21,6 +21,7 @@ from spanwise.model.content import AgentFields, Memo
 from spanwise.model.raw import STATUS_ERROR, Attributes, RawSpan
 
 INSTRUCTOR = "openinference.instrumentation.instructor"
+_DEFERRED = frozenset({"calls", "approvals"})  # Pydantic AI: the run ended to have these answered
 LLAMA_STEP = ".run_agent_step"
 LLAMA_TRANSFORM = ".__call__"
 """Behind the class of what splits or enriches LlamaIndex's documents: nobody asks, nothing is answered."""
@@ -336,5 +337,11 @@ def _returns_its_answer(span: RawSpan) -> bool:
 
 
 def _structured(text: str, fields: Mapping[str, object]) -> str | None:
-    """A typed result as it was recorded; not one that holds messages, a state or an error."""
-    return None if not _STATE.isdisjoint(fields) or any(fields.get(key) for key in _ERRORS) else text
+    """A typed result as it was recorded; not one that holds messages, a state or an error, or asks for approvals."""
+    open_ = not _STATE.isdisjoint(fields) or _DEFERRED <= fields.keys()
+    return None if open_ or any(fields.get(key) for key in _ERRORS) else text
+
+
+def typed_as(span: RawSpan) -> str | None:
+    """The schema in which Instructor's call is to answer; where the client offers it as a tool, it has this name."""
+    return text_of(span.attributes.get("instructor.response_model")) if span.scope.name == INSTRUCTOR else None
