@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from spanwise import conventions
-from spanwise.conventions import _genai
+from spanwise.conventions import _genai, _genai_scopes
 from spanwise.conventions._genai import KINDS, first_user_text, last_answer_text
 from spanwise.model.content import (
     ContextFields,
@@ -350,7 +350,7 @@ def test_errors(one: RawSpan, expected: SpanError | None) -> None:
 
 def test_switches_of_their_own() -> None:
     """Scopes that speak the generic dialect and have a switch of their own name that one."""
-    for scope, switch in _genai.CONTENT_SWITCHES.items():
+    for scope, switch in _genai_scopes.CONTENT_SWITCHES.items():
         one = span(1, attributes={"gen_ai.operation.name": "chat"}, scope=Scope(scope, "1", {}))
         assert switch == conventions.content_switch(one)
     generic = conventions.content_switch(made(gen_ai__operation__name="chat"))

@@ -9,6 +9,7 @@ import msgspec
 
 from spanwise.conventions import (
     _genai,
+    _genai_scopes,
     adk,
     agent_framework,
     agentops,
@@ -345,5 +346,5 @@ def error(span: RawSpan) -> SpanError | None:
 
 def content_switch(span: RawSpan) -> str:
     """The setting that would make the span's instrumentation record content."""
-    own = _genai.CONTENT_SWITCHES.get(span.scope.name)
+    own = _genai_scopes.CONTENT_SWITCHES.get(span.scope.name)
     return own or next((c.content_switch for c in dialects(span) if c.content_switch), "")

@@ -364,20 +364,6 @@ def error(span: RawSpan) -> SpanError | None:
     return SpanError(type=kind_of_error, message=message) if kind_of_error or message or span.status_code == 2 else None
 
 
-_SEMANTIC_KERNEL = "Set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true."
-CONTENT_SWITCHES: Mapping[str, str] = {
-    "autogen-core": "Its own spans never carry content: install openinference-instrumentation-autogen-agentchat.",
-    "semantic_kernel.utils.telemetry.agent_diagnostics.decorators": (
-        f"{_SEMANTIC_KERNEL} Hand the agent its messages as its first argument: those given by name are left out."
-    ),
-    "semantic_kernel.utils.telemetry.model_diagnostics.decorators": (
-        f"{_SEMANTIC_KERNEL} Messages are log records: export those of the logger `semantic_kernel` with "
-        "OpenTelemetry's LoggingHandler, at INFO."
-    ),
-    "semantic_kernel.functions.kernel_function": _SEMANTIC_KERNEL,
-}
-"""What to do about missing content, for scopes that speak the generic dialect and have a switch of their own."""
-
 CONVENTION = Convention(
     name="genai",
     title="OpenTelemetry GenAI",

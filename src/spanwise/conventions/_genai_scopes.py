@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from spanwise.conventions._messages import messages_of
 from spanwise.conventions._returned import without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of
@@ -21,6 +23,19 @@ _UNSAID = '"parts":[{"type":"text","content":""}]'
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
 """What LangGraph and its users call the node, or its function, in which an agent runs."""
 LANGCHAIN = "opentelemetry.instrumentation.genai.langchain"
+_SEMANTIC_KERNEL = "Set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true."
+CONTENT_SWITCHES: Mapping[str, str] = {
+    "autogen-core": "Its own spans never carry content: install openinference-instrumentation-autogen-agentchat.",
+    "semantic_kernel.utils.telemetry.agent_diagnostics.decorators": (
+        f"{_SEMANTIC_KERNEL} Hand the agent its messages as its first argument: those given by name are left out."
+    ),
+    "semantic_kernel.utils.telemetry.model_diagnostics.decorators": (
+        f"{_SEMANTIC_KERNEL} Messages are log records: export those of the logger `semantic_kernel` with "
+        "OpenTelemetry's LoggingHandler, at INFO."
+    ),
+    "semantic_kernel.functions.kernel_function": _SEMANTIC_KERNEL,
+}
+"""What to do about missing content, for scopes that speak the generic dialect and have a switch of their own."""
 
 
 def is_plumbing(span: RawSpan) -> bool:
