@@ -121,6 +121,17 @@ def test_groups_of_model_spans() -> None:
     ]
 
 
+def test_groups_of_model_spans_that_take_the_same_time() -> None:
+    """A model span around another is the outer one, whichever of them stands first for its id."""
+    outer, between, inner = chat(9, parent=1), chat(8, parent=9), chat(7, parent=8)
+    for one in (between, inner):
+        one.start_ns, one.end_ns = outer.start_ns, outer.end_ns
+    run = run_of(agent(1), outer, between, inner, chat(20, parent=1))
+    assert [[span_id(9), span_id(8), span_id(7)], [span_id(20)]] == [
+        [s.span_id for s in group] for group in run.llm_groups
+    ]
+
+
 def test_ids_of_any_door() -> None:
     """A trace's id is hex text whichever form its spans carry."""
     assert [TRACE, "0" * 31 + "1"] == [trace_of(span(1)).trace_id, trace_of(span(1, trace="0" * 31 + "1")).trace_id]
