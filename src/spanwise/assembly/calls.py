@@ -213,34 +213,40 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
                     return False
             if asking is None and ("tool_call" in said if type(said) is str else said):
                 asking = said
-        if asking is not None:
-            asked = _count_of(asking)
-            if not _are_named(found[at : at + asked], asked, asking):
-                return False
-            at += asked
+        if asking is None:
+            continue
+        if isinstance(asking, str):
+            asked = asking.count('"type":"tool_call"') or asking.count('"type": "tool_call"')
+            fits = _are_named(found[at : at + asked], asked, asking)
+        else:
+            asked = len(asking)
+            fits = _have_ids(found[at : at + asked], asking)
+        if not fits:
+            return False
+        at += asked
     return at == len(found)
 
 
-def _count_of(asking: str | Sequence[str]) -> int:
-    """How many calls an answer's text asks for, or how many ids there are."""
-    if isinstance(asking, str):
-        return asking.count('"type":"tool_call"') or asking.count('"type": "tool_call"')
-    return len(asking)
-
-
-def _are_named(calls: list[ToolCall], asked: int, asking: str | Sequence[str]) -> bool:
-    """Whether an answer asks for exactly these calls, and they need nothing that it says."""
-    if len(calls) < asked:
+def _are_named(calls: list[ToolCall], asked: int, text: str) -> bool:
+    """Whether an answer's text asks for exactly these calls, and they need nothing that it says."""
+    if len(calls) < asked or "server_tool_call" in text:
+        return False
+    if asked > 1 and len({call.call_id for call in calls}) < asked:
         return False
     for call in calls:
-        if call.call_id is None or call.raw_result is None or not is_whole(call.raw_arguments):
+        call_id = call.call_id
+        if call_id is None or call.raw_result is None or not is_whole(call.raw_arguments):
             return False
-    ids = [call.call_id for call in calls]
-    if not isinstance(asking, str):
-        return ids == asking
-    if "server_tool_call" in asking or len(set(ids)) < asked:
+        if f'"id":"{call_id}"' not in text and f'"id": "{call_id}"' not in text:
+            return False
+    return True
+
+
+def _have_ids(calls: list[ToolCall], ids: Sequence[str]) -> bool:
+    """Whether these are the calls with these ids, in their order, and they need nothing that was said with them."""
+    if [call.call_id for call in calls] != ids:
         return False
-    return all(f'"id":"{one}"' in asking or f'"id": "{one}"' in asking for one in ids)
+    return all(call.raw_result is not None and is_whole(call.raw_arguments) for call in calls)
 
 
 def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:

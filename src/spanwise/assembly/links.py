@@ -7,7 +7,6 @@ was not built and where something takes a closer look.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import groupby
 from operator import attrgetter
 from typing import cast
 
@@ -57,15 +56,26 @@ def _sorted(listed: list[RawSpan], doubles: set[Key]) -> list[RawSpan]:
     for raw in ordered:
         if raw.start_ns == previous:
             ordered.sort(key=lambda raw: (raw.start_ns, -raw.end_ns, hex_id(raw.span_id)))
-            return [raw for _, tied in groupby(ordered, _START) for raw in _parents_first(list(tied))]
+            _put_parents_first(ordered)
+            break
         previous = raw.start_ns
     return ordered
 
 
+def _put_parents_first(ordered: list[RawSpan]) -> None:
+    """Where spans start alike, put each behind its parent: by a clock of milliseconds the two may last as long."""
+    begin, start = 0, -1
+    for at, raw in enumerate(ordered):
+        if raw.start_ns != start:
+            if at - begin > 1:
+                ordered[begin:at] = _parents_first(ordered[begin:at])
+            begin, start = at, raw.start_ns
+    if len(ordered) - begin > 1:
+        ordered[begin:] = _parents_first(ordered[begin:])
+
+
 def _parents_first(tied: list[RawSpan]) -> list[RawSpan]:
-    """Spans of one start, each behind its parent: by a clock of milliseconds the two may be alike."""
-    if len(tied) == 1:
-        return tied
+    """Spans of one start, each behind its parent, in their order otherwise."""
     waiting: dict[Key | None, RawSpan] = {raw.span_id: raw for raw in tied}
     out: list[RawSpan] = []
     for raw in tied:
