@@ -32,7 +32,7 @@ test: setup ## run the tests (ARGS="tests/model -k tree" for some of them)
 lint: setup ## check format, lint, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@$(BIN)/lint-imports --no-cache & imports=$$!; $(BIN)/pyright --threads 2 && wait $$imports
+	@$(BIN)/lint-imports --no-cache & imports=$$!; $(BIN)/pyright && wait $$imports
 
 fix: setup ## format, and repair what the linter can
 	$(BIN)/ruff check --fix .
