@@ -65,11 +65,15 @@ class Life:
         """Wait until something is so."""
         assert wait_for(lambda: bool(is_so()), timeout_s=timeout_s), (self.engine.counts, self.engine.ledger.counts)
 
+    def stalled(self) -> None:
+        """Have its thread do nothing any more: what is offered is in the log only."""
+        self.engine._guarded = lambda _: None
+
     def killed(self) -> None:
         """End it as SIGKILL does for the log: nothing is finished, nothing is written any more."""
         wal = self.engine.wal
         assert wal is not None
-        self.engine._guarded = lambda _: None
+        self.stalled()
         self.engine.pipeline.assembler.on_gone = None
         self.engine.drain(5.0)
         wal.close()

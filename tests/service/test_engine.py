@@ -99,6 +99,27 @@ def test_revisions_go_on_after_a_restart(tmp_path: Path) -> None:
     ended(third)
 
 
+def test_no_revision_says_two_things(tmp_path: Path) -> None:
+    """What a sink may have heard before a kill is said again as it was; with spans that came since it is the next."""
+    as_it_was, more = plan(2)
+    life = started(tmp_path, Kept(held=1))
+    for trace in (as_it_was, more):
+        assert life.offer(batch_of(trace, 1)) is None
+    life.wait(lambda: len(life.sink.results) == 2)
+    life.stalled()
+    assert life.offer(batch_of(more, 0, 1)) is None
+    life.killed()
+    again = started(tmp_path)
+    again.wait(lambda: len(again.sink.results) == 2)
+    assert sorted([(as_it_was.hex_id, 1, 19), (more.hex_id, 2, 20)]) == sorted(again.sink.seen())
+    late = {str(one.run.trace.trace_id): one.run.trace.late for one in again.sink.results}
+    assert {as_it_was.hex_id: None, more.hex_id: {span.span_id for span in more.spans}} == late
+    assert again.offer(batch_of(as_it_was, 0, 1)) is None
+    again.wait(lambda: len(again.sink.results) == 3)
+    assert (as_it_was.hex_id, 2, 20) == again.sink.seen()[-1]
+    ended(again)
+
+
 def test_a_drained_engine_leaves_open_traces_in_the_log(tmp_path: Path) -> None:
     """At the end finished traces are scored without waiting for their grace; open ones stay for the next process."""
     finished, unfinished = plan(2)

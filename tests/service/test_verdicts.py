@@ -143,10 +143,11 @@ class Given:
 
 
 def test_a_trace_is_told_and_then_done(tmp_path: Path) -> None:
-    """With its scores safe it is told; with what comes later safe it is done; the segment goes when it is released."""
+    """About to be scored it is begun, with its scores safe told, with all safe done; its segment goes when released."""
     given = Given(tmp_path)
-    receipts = given.finished()
     assert "" == given.mark()[0]
+    receipts = given.finished()
+    assert ("begun", 1, False) == given.mark()
     receipts.scores.done()
     assert ("told", 1, False) == given.mark()
     given.ledger.gone(given.trace, "released")
@@ -163,10 +164,10 @@ def test_what_needs_no_judge_is_done_at_once(tmp_path: Path) -> None:
     given = Given(tmp_path)
     receipts = given.finished()
     receipts.later.done()
-    assert "" == given.mark()[0]
+    assert ("begun", 1, False) == given.mark()
     receipts.scores.done()
     assert ("scored", 1, True) == given.mark()
-    assert 1 == given.wal.stats.marks
+    assert 2 == given.wal.stats.marks
 
 
 def test_what_a_sink_lost_is_not_done(tmp_path: Path) -> None:
@@ -180,7 +181,7 @@ def test_what_a_sink_lost_is_not_done(tmp_path: Path) -> None:
     receipts = given.finished(2)
     receipts.scores.done(lost=True)
     receipts.later.done()
-    assert ("told", 1, False) == given.mark()
+    assert ("begun", 2, False) == given.mark()
     assert (0, 2, 0) == (given.ledger.counts.done, given.ledger.counts.unsafe, given.ledger.waiting)
 
 

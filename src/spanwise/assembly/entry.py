@@ -39,8 +39,8 @@ class Entry:
         return len(self.spans) + len(self.events)
 
     def late(self) -> frozenset[Key] | None:
-        """The spans that were not handed out yet; None where none ever was."""
-        return frozenset(islice(self.spans, self.handed, None)) if self.handed else None
+        """The spans that were not handed out for sure; None where this is the first time that any is."""
+        return frozenset(islice(self.spans, self.handed, None)) if self.handed or self.revision > 1 else None
 
     def hand(self, span_ids: AbstractSet[Key] | None = None) -> None:
         """All of its spans were handed out, or these of them."""

@@ -20,9 +20,10 @@ from typing import Literal, TypeAlias
 
 Signal: TypeAlias = Literal["traces", "logs"]
 Content: TypeAlias = Literal["protobuf", "json"]
-How: TypeAlias = Literal["scored", "handed_off", "given_up", "told"]
+How: TypeAlias = Literal["scored", "handed_off", "given_up", "told", "begun"]
 """What became of a trace: its scores are safe, another service has it, it was refused or came too late, or its scores
-are safe but for those that are still waited for, so that it is not done."""
+are safe but for those that are still waited for, so that it is not done; or no more is known than that it was about to
+be scored."""
 
 MAGIC = b"SPANWAL1"
 HEAD = len(MAGIC) + 8
@@ -31,7 +32,7 @@ _BATCH = struct.Struct("<QBBI")
 _MARK = struct.Struct("<16sBIQ")
 _SIGNALS: tuple[Signal, ...] = ("traces", "logs")
 _CONTENTS: tuple[Content, ...] = ("protobuf", "json")
-_HOWS: tuple[How, ...] = ("scored", "handed_off", "given_up", "told")
+_HOWS: tuple[How, ...] = ("scored", "handed_off", "given_up", "told", "begun")
 _BATCH_KIND, _MARK_KIND = 1, 2
 
 
@@ -48,7 +49,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """All of a trace up to a sequence number is done, or told."""
+    """All of a trace up to a sequence number is done, told, or about to be scored."""
 
     trace: bytes
     how: How
@@ -59,6 +60,11 @@ class Mark:
     def is_scored(self) -> bool:
         """Scores of what it covers are safe, under its revision."""
         return self.how in {"scored", "told"}
+
+    @property
+    def may_be_heard(self) -> bool:
+        """Somebody may have scores under its revision."""
+        return self.is_scored or self.how == "begun"
 
 
 def new_salt() -> bytes:

@@ -19,7 +19,7 @@ class _Known:
 
     @property
     def done(self) -> bool:
-        return self.mark is not None and self.mark.upto >= self.last and self.mark.how != "told"
+        return self.mark is not None and self.mark.upto >= self.last and self.mark.how not in {"told", "begun"}
 
     @property
     def settled(self) -> bool:

@@ -324,13 +324,12 @@ class Engine:
             mark = wal.mark_of(trace)
             if not assembler.holds(trace):
                 self.ledger.end(trace, "given_up")
-            elif mark is not None and mark.is_scored:
+            elif mark is not None and mark.may_be_heard:
                 is_done, is_whole = wal.is_done(trace), mark.upto >= self.ledger.last(trace)
-                # One that was told is scored again as what it was, unless spans came since: judges have not answered.
+                # What is not done is scored again as what it was, unless spans came since.
                 revision = mark.revision - (is_whole and not is_done)
-                assembler.restore(
-                    trace, revision, now_ns, finished=is_done, handed=None if is_whole else handed.get(trace, set())
-                )
+                out = None if is_whole and mark.is_scored else handed.get(trace, set())
+                assembler.restore(trace, revision, now_ns, finished=is_done, handed=out)
         self._is_whole = True
         if self.counts.replayed:
             _log.info("%d records of the write-ahead log were taken again", self.counts.replayed)
@@ -382,11 +381,17 @@ class Engine:
         if self.wal is not None:
             self.wal.close()
 
+    def _may_be_heard(self, trace: Key) -> bool:
+        """Scores of an earlier process may be known of it, so that only this one knows their revision."""
+        mark = None if self.wal is None else self.wal.mark_of(cast("bytes", trace))
+        return mark is not None and mark.may_be_heard
+
     def _hand_off(self) -> None:
         if self._handoff is None:
             return
         assembler = self.pipeline.assembler
-        open_traces = (Unfinished(key, *assembler.look(key)) for key, revision in assembler.open_keys() if not revision)
+        keys = [key for key, revision in assembler.open_keys() if not revision and not self._may_be_heard(key)]
+        open_traces = (Unfinished(key, *assembler.look(key)) for key in keys)
         left = self._until - time.monotonic()
         for key in self._handoff.give(open_traces, time.monotonic() + left * 0.6):
             self.ledger.end(cast("bytes", key), "handed_off")

@@ -43,9 +43,10 @@ class _Ticket:
 class Ledger:
     """Knows up to which request each trace was taken. One thread owns it; receipts come from any.
 
-    A trace is done when its scores are safe, and those that come later: what judges say. In between the log says that
-    it is told: a process that is killed then scores it again, under the same revision, and asks the judges again.
-    Without a log it only counts.
+    Before a trace is scored the log says that it is begun, for once it is scored somebody may hear of it: a process
+    that is killed then scores it again, under the same revision, or under the next one where spans came since. It is
+    done when its scores are safe, and those that come later: what judges say. In between it is told: it is scored again
+    in the same way, and the judges are asked again. Without a log it only counts.
 
     Args:
         wal: Where marks are written.
@@ -87,10 +88,12 @@ class Ledger:
         return list(self._last)
 
     def receipts(self, finished: Finished) -> Receipts:
-        """Tell when the scores of a trace are safe."""
+        """Tell when the scores of a trace, which is about to be scored, are safe."""
         trace = bytes.fromhex(finished.trace.trace_id)
         ticket = _Ticket(trace, finished.revision, self.last(trace))
         self._open += 1
+        if ticket.upto >= 0:
+            self._mark(ticket, "begun")
         return Receipts(
             scores=Receipt(lambda kept: self._told.append((ticket, False, kept))),
             later=Receipt(lambda kept: self._told.append((ticket, True, kept))),

@@ -352,7 +352,7 @@ class Wal:
             if path.stem.isdigit():
                 self._read_segment(_Segment(int(path.stem), path, 0), marks)
         for mark in marks.values():
-            if self._traces.mark(mark) and not mark.is_scored:
+            if self._traces.mark(mark) and not mark.may_be_heard:
                 self._traces.release(mark.trace)
         self._delete_settled()
 
