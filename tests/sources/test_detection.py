@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spanwise import sources
 from spanwise.sources import SOURCES
-from spanwise.sources._source import HEAD_BYTES
+from spanwise.sources._open import HEAD_BYTES
 from tests.sources.exports import TRACE, lines, openai, trace_row
 from tests.sources.formats import written
 from tests.sources.otlp import Outcome

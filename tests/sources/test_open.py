@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from spanwise import sources
 from spanwise.errors import SourceError
 from spanwise.sources import Limits
-from spanwise.sources._open import Input, from_stream, open_input
+from spanwise.sources._open import HEAD_BYTES, Input, from_stream, open_input
 from tests.sources.otlp import Named, Outcome, json_document, made
 
 TEXT = json.dumps(json_document([made("one")])).encode()
@@ -224,6 +224,18 @@ def test_a_large_input_that_cannot_be_read_again() -> None:
     data.peek(10)
     with pytest.raises(SourceError, match="the file cannot be read: gone"):
         data.read_all(at_most=3_000_000)
+
+
+@pytest.mark.parametrize(("size", "read"), [(1 << 20, 1 << 20), ((1 << 20) + 1, HEAD_BYTES)])
+def test_what_is_read_of_a_file_to_tell_its_format(tmp_path: Path, size: int, read: int) -> None:
+    """A file is read at once, or little of it where it is large; in the end all of it is there."""
+    content = random.Random(size).randbytes(size)
+    path = tmp_path / "one"
+    path.write_bytes(content)
+    with open_input(path) as data:
+        assert content[:10] == data.peek(10)
+        assert read == len(data._ready)
+        assert content == data.read_all(at_most=size)
 
 
 def test_looking_ahead_does_not_raise() -> None:

@@ -17,9 +17,9 @@ from spanwise.sources import (
     sdk_console,
     trail,
 )
-from spanwise.sources._open import DEFAULT_LIMITS, Input, Limits, open_input
+from spanwise.sources._open import DEFAULT_LIMITS, HEAD_BYTES, Input, Limits, open_input
 from spanwise.sources._paths import expand_paths
-from spanwise.sources._source import HEAD_BYTES, Intake, Record, Source, Tally
+from spanwise.sources._source import Intake, Record, Source, Tally
 
 __all__ = ["SOURCES", "Limits", "Source", "Tally", "detect", "expand", "is_remote", "read"]
 

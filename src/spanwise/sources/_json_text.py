@@ -68,15 +68,18 @@ def lines(data: Input, *, intake: Intake) -> Iterator[tuple[int, bytes]]:
     held = 0
     passing = False
     while chunk := data.read_chunk():
-        *whole, last = chunk.split(b"\n")
-        if whole:
-            pending.append(whole[0])
-            whole[0] = b"" if passing else b"".join(pending)
-            for line in whole:
-                if line and not line.isspace():
-                    yield number, line
-                number += 1
-            pending, held, passing = [], 0, False
+        begin = 0
+        # Looking for one byte is many times faster than splitting, which looks at each.
+        while (end := chunk.find(b"\n", begin)) >= 0:
+            line = chunk[begin:end]
+            if pending or passing:
+                line = b"" if passing else b"".join((*pending, line))
+                pending, held, passing = [], 0, False
+            if line and not line.isspace():
+                yield number, line
+            number += 1
+            begin = end + 1
+        last = chunk[begin:]
         held += len(last)
         if not passing:
             pending.append(last)

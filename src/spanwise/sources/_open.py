@@ -22,6 +22,9 @@ STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
+HEAD_BYTES = 64 * 1024
+"""How much of a file is looked at to tell its format."""
+
 _MB = 1 << 20
 _CHUNK = _MB
 # Four bytes of zstd can stand for 128 KB, so one such piece expands to 64 MB at the very most.
@@ -101,8 +104,7 @@ class Input:
         Raises:
             SourceError: It is more than `at_most` bytes.
         """
-        content = self._again(at_most) if len(self._ready) >= _CHUNK else b""
-        content = content or self.read(at_most + 1)
+        content = self._again(at_most) or self.read(at_most + 1)
         if len(content) > at_most:
             raise SourceError(
                 f"the file is larger than {at_most:,} bytes, which is the limit for its format", source=self.name
@@ -156,22 +158,30 @@ def open_input(
         except (OSError, ValueError) as failure:
             raise SourceError(f"the file cannot be opened: {_words(failure)}", source=name) from failure
         with stream:
-            yield from_stream(stream, name=name, limits=limits, on_progress=on_progress)
+            # What is read of a large file before its format is known may be read again, so it is little.
+            first = HEAD_BYTES if os.fstat(stream.fileno()).st_size > _CHUNK else _CHUNK
+            yield from_stream(stream, name=name, limits=limits, on_progress=on_progress, first=first)
 
 
 def from_stream(
-    stream: BinaryIO, *, name: str, limits: Limits = DEFAULT_LIMITS, on_progress: Callable[[int], None] | None = None
+    stream: BinaryIO,
+    *,
+    name: str,
+    limits: Limits = DEFAULT_LIMITS,
+    on_progress: Callable[[int], None] | None = None,
+    first: int = _CHUNK,
 ) -> Input:
-    """The stream's bytes, decompressed if their first bytes say so."""
+    """The stream's bytes, decompressed if their first bytes say so; so many are read at first."""
     raw = _Raw(stream, name=name, on_progress=on_progress)
-    head = raw.read(_CHUNK)  # a whole one, which stays as it is: most files are no larger
+    head = raw.read(first)  # where this is all, as in most files, it stays as it is
     raw.unread(head)
     if head.startswith(GZIP_MAGIC):
         chunks = _bounded(_gunzip(raw), raw, limits=limits)
     elif head.startswith(ZSTD_MAGIC):
         chunks = _bounded(_unzstd(raw), raw, limits=limits)
     else:
-        return Input(iter(lambda: raw.read(_CHUNK), b""), name=name, plain=raw)
+        plain = raw if len(head) == first else None
+        return Input(iter(lambda: raw.read(_CHUNK), b""), name=name, plain=plain)
     return Input(chunks, name=name)
 
 

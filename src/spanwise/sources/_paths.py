@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spanwise.errors import SourceError
-from spanwise.sources._open import STDIN, open_input
-from spanwise.sources._source import HEAD_BYTES
+from spanwise.sources._open import HEAD_BYTES, STDIN, open_input
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAGIC = re.compile(r"[*?\[]")

@@ -12,9 +12,6 @@ from spanwise.sources._open import DEFAULT_LIMITS, Input, Limits
 
 Record: TypeAlias = RawSpan | LogEvent
 
-HEAD_BYTES = 64 * 1024
-"""How much of a file `Source.sniff` is shown."""
-
 
 @dataclass(slots=True, kw_only=True)
 class Tally:

@@ -14,11 +14,11 @@ from typing import Literal, TypeAlias
 
 from spanwise.errors import SourceError
 from spanwise.sources import _wire, otlp_json
-from spanwise.sources._open import ZSTD_MAGIC, Input, expand_zstd
+from spanwise.sources._open import HEAD_BYTES, ZSTD_MAGIC, Input, expand_zstd
 from spanwise.sources._otlp_parts import parts_of, take
 from spanwise.sources._otlp_slow import SlowReader, signal_of
 from spanwise.sources._otlp_typed import TypedReader
-from spanwise.sources._source import HEAD_BYTES, Intake, Record, Source
+from spanwise.sources._source import Intake, Record, Source
 
 _Framing: TypeAlias = Literal["message", "prefixed", "delimited"]
 _Frame: TypeAlias = tuple[bytes, str]
