@@ -87,6 +87,35 @@ def test_providers() -> None:
     assert pytest.approx(listed("gpt-4o", 1000, 0)) == estimate("gpt-4o", "nobody", 1000, 0)
 
 
+@pytest.mark.parametrize(
+    ("model", "provider", "bare"),
+    [
+        ("openai/gpt-4o-mini", None, "gpt-4o-mini"),
+        ("openai/gpt-4o-mini", "openai", "gpt-4o-mini"),
+        ("anthropic/claude-3-5-haiku-20241022", "openrouter", "claude-3-5-haiku-20241022"),
+        ("openai:gpt-4o", None, "gpt-4o"),
+        ("anthropic:claude-3-5-haiku-20241022", "nobody", "claude-3-5-haiku-20241022"),
+    ],
+)
+def test_names_with_their_provider(model: str, provider: str | None, bare: str) -> None:
+    """A model that is known by no such name is asked for at the provider that stands before it."""
+    assert pytest.approx(listed(bare, 1000, 100)) == estimate(model, provider, 1000, 100)
+
+
+def test_unknown_providers_before_a_name() -> None:
+    """What stands before a model's name must be a provider; a model's size behind it names none."""
+    assert (None, None) == (estimate("nobody/gpt-4o", None, 1, 1), estimate("nobody-knows-this:8b", None, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"), [("deepseek-r1:8b", "ollama"), ("mistral-large", "Ollama"), ("ollama_chat/command-r", None)]
+)
+def test_models_on_own_machines(model: str, provider: str | None) -> None:
+    """A model that runs on a machine of one's own has no list price, though others sell it under the same name."""
+    assert listed(model.removeprefix("ollama_chat/"), 1000, 100) > 0
+    assert None is estimate(model, provider, 1000, 100)
+
+
 def test_unknown_models() -> None:
     """A model that the package does not know has no price."""
     assert (None, None) == (estimate("nobody-knows-this", None, 1, 1), unit_prices("nobody-knows-this", None, 0))

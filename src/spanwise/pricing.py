@@ -8,6 +8,7 @@ the clock is never read.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,6 +17,8 @@ _FIRST_PRICED_HOUR = 438_000  # early 2020; a time before it is a counter, not a
 _PROBE = 1000
 _FAR_PROBE = 10_000_000
 _TOLERANCE = 1e-9
+_OWN_MACHINES = ("ollama", "vllm", "lmstudio", "lm_studio", "llamafile", "llama_cpp", "llamacpp", "localai", "mlx")
+"""Engines that run a model on machines of one's own, as providers are called: there is no list price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +85,23 @@ def _asked(model: str, provider: str | None, hour: int, counts: tuple[int, int, 
         input_tokens=counts[0], output_tokens=counts[1], cache_read_tokens=counts[2], cache_write_tokens=counts[3]
     )
     moment = datetime.fromtimestamp(hour * 3600, UTC) if hour > _FIRST_PRICED_HOUR else None
-    for provider_id in (provider, None):
+    for name, provider_id in _names(model, provider):
         try:
             return float(
-                calc_price(usage, model_ref=model, provider_id=provider_id, genai_request_timestamp=moment).total_price
+                calc_price(usage, model_ref=name, provider_id=provider_id, genai_request_timestamp=moment).total_price
             )
         except (LookupError, ValueError):
             continue
     return None
+
+
+def _names(model: str, provider: str | None) -> Iterator[tuple[str, str | None]]:
+    """Under which names a model may be known, and at whom; LiteLLM and others write `provider/model`."""
+    if (provider or model.partition("/")[0]).lower().startswith(_OWN_MACHINES):
+        return
+    yield model, provider
+    yield model, None
+    for mark in "/:":
+        head, found, tail = model.partition(mark)
+        if found:
+            yield tail, head
