@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from hypothesis import given
+from msgspec.structs import replace
 
 from spanwise.conventions import adk
 from spanwise.model.content import (
@@ -19,7 +20,7 @@ from spanwise.model.content import (
     ToolDefinition,
     ToolFields,
 )
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawSpan, Scope
 from tests.conventions.robustness import read_all, spans
 from tests.recordings_io import made, remade, with_logs
 from tests.recordings_io import spans as recorded
@@ -157,6 +158,23 @@ def test_thoughts_and_tool_prompts_are_counted() -> None:
     }
     span = made(attributes={"gcp.vertex.agent.llm_response": json.dumps({"usage_metadata": usage})})
     assert LLMFields(input_tokens=12, output_tokens=7, reasoning_tokens=4) == adk.llm(span, Memo())
+
+
+def test_thoughts_in_go() -> None:
+    """ADK for Go records what the model thought beside what it answered: both are output."""
+    used: dict[str, object] = {
+        "gen_ai.operation.name": "generate_content",
+        "gen_ai.usage.input_tokens": 9,
+        "gen_ai.usage.output_tokens": 3,
+        "gen_ai.usage.experimental.reasoning_tokens": 5,
+    }
+    of_go = Scope("gcp.vertex.agent", "1.2.0", {"telemetry.sdk.language": "go"})
+    said = adk.llm(replace(made("x", scope="gcp.vertex.agent", attributes=used), scope=of_go), Memo())
+    assert (9, 8, 5) == (said.input_tokens, said.output_tokens, said.reasoning_tokens)
+    del used["gen_ai.usage.output_tokens"]
+    assert None is adk.llm(replace(made("x", attributes=used), scope=of_go), Memo()).output_tokens
+    del used["gen_ai.usage.experimental.reasoning_tokens"]
+    assert None is adk.llm(replace(made("x", attributes=used), scope=of_go), Memo()).reasoning_tokens
 
 
 def test_llm_without_report() -> None:

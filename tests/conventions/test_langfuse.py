@@ -94,6 +94,30 @@ def test_other_kinds() -> None:
     assert None is langfuse.kind(made(attributes={"langfuse.observation.type": ["tool"]}))
 
 
+def test_kinds_before_observations_had_types_of_their_own() -> None:
+    """Up to 3.3.0 the LangChain handler wrote tools, retrievers and agents as spans; an app's span stays one."""
+    color = {"metadata.color": "green"}
+    message = {"type": "tool", "name": "add", "tool_call_id": "c1", "content": "2"}
+    state = {"messages": [{"type": "ai", "name": "researcher", "content": "2"}]}
+    found = [
+        langfuse.kind(observation("span", "add", **color, **{"metadata.inputs": {"a": 1}}, level="ERROR")),
+        langfuse.kind(observation("span", "add", **color, output=message)),
+        langfuse.kind(observation("span", "paint", **color, output="done")),
+        langfuse.kind(observation("span", "kb", **{"metadata.ls_retriever_name": "kb"})),
+        langfuse.kind(observation("span", "researcher", output=state)),
+        langfuse.kind(observation("chain", "researcher", output=state)),
+        langfuse.kind(observation("span", "tools", output=state)),
+    ]
+    assert ["tool", "tool", "workflow", "retrieval", "agent", "agent", "workflow"] == found
+
+
+def test_tool_before_observations_had_types_of_their_own() -> None:
+    """What a tool was given is printed, its result a message that bears the id of the call."""
+    message = {"type": "tool", "name": "add", "tool_call_id": "c1", "content": "2", "status": "success"}
+    span = observation("span", "add", input="{'a': 1}", output=message, **{"metadata.color": "green"})
+    assert ToolFields("add", {"a": 1}, 2, "c1") == langfuse.tool(span, Memo())
+
+
 def test_tool_of_langchain() -> None:
     """The result is taken out of the tool message, the id out of the metadata."""
     result = [{"content": text, "id": number, "score": score} for number, text, score in TEXTS]

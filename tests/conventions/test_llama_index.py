@@ -78,6 +78,10 @@ def calls() -> list[RawSpan]:
         ("SimilarityPostprocessor._postprocess_nodes", None),
         ("BaseWorkflowAgent.call_tool", None),
         ("no method", None),
+        ("FunctionAgent.run-b8d9d196-4f7a-4dfe-9651-54e3b13b97c9", "agent"),
+        ("OpenAI.achat-284c7053-6e63-72d7-a9ad-0fedcba98765", "llm"),
+        ("KB._retrieve-284c7053-6e63-72d7-a9ad-0fedcba98765", None),
+        ("FunctionTool.acall-284c7053-6e63-72d7-a9ad-0fedcba98765", None),
     ],
 )
 def test_kinds(name: str, kind: str | None) -> None:

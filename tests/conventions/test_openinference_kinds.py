@@ -13,6 +13,7 @@ from tests.recordings_io import spans as recorded
 
 KIND = "openinference.span.kind"
 LANGCHAIN = "openinference.instrumentation.langchain"
+LANGCHAIN_JS = "openinference-instrumentation-langchain"
 
 
 def kind_of(kind: object, *, name: str = "span", scope: str = "", **attributes: object) -> object:
@@ -134,6 +135,16 @@ def test_kinds_set_right() -> None:
     ] == kinds
 
 
+def test_agents_of_openai_before_they_had_names() -> None:
+    """Before 1.2 an agent's span says only whose model it uses, and the trace nothing; in JavaScript both say it."""
+    python = "openinference.instrumentation.openai_agents"
+    javascript = "@arizeai/openinference-instrumentation-openai-agents"
+    system = {"llm.system": "openai"}
+    assert "agent" == kind_of("AGENT", name="triage", scope=python, **system)
+    assert "workflow" == kind_of("AGENT", name="Agent workflow", scope=python)
+    assert "workflow" == kind_of("AGENT", name="Agent workflow", scope=javascript, **system)
+
+
 @pytest.mark.parametrize(
     "scope", ["openinference.instrumentation.openai_agents", "@arizeai/openinference-instrumentation-openai-agents"]
 )
@@ -170,4 +181,6 @@ def test_langchain_agents_without_the_word() -> None:
     assert "köln" == openinference.agent_name(span)
     assert "workflow" == openinference.kind(made("model", scope=LANGCHAIN, attributes=metadata))
     assert "workflow" == openinference.kind(made("köln", scope="other", attributes=metadata))
+    compact = {"metadata": '{"lc_agent_name":"köln"}', KIND: "CHAIN", "output.value": "__REDACTED__"}
+    assert "agent" == openinference.kind(made("köln", scope=f"@arizeai/{LANGCHAIN_JS}", attributes=compact))
     assert "workflow" == openinference.kind(made("köln", scope=LANGCHAIN, attributes={**metadata, "metadata": 1}))

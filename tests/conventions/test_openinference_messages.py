@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from spanwise import conventions
 from spanwise.conventions import openinference
 from spanwise.conventions._openinference_messages import INPUT, flattened
 from spanwise.model.content import Memo, Message, Messages, Part
@@ -337,3 +338,30 @@ def test_reacting_in_text(text: str, parts: list[tuple[str, str]]) -> None:
     )
     (message,) = openinference.output(span, Memo()) or ()
     assert parts == [(part.type, part.text) for part in message.parts]
+
+
+def test_langchain_in_javascript() -> None:
+    """It flattens neither blocks nor calls of Anthropic's or of OpenAI's Responses; what was recorded has them."""
+    asked = {"lc": 1, "id": ["langchain_core", "messages", "HumanMessage"], "kwargs": {"content": "Add."}}
+    wanted = {"name": "add", "args": {"a": 1}, "id": "c1", "type": "tool_call"}
+    said = {"content": [{"type": "text", "text": "Well."}], "tool_calls": [wanted]}
+    answer = {"lc": 1, "id": ["langchain_core", "messages", "AIMessage"], "kwargs": said}
+    attributes: dict[str, object] = {
+        KIND: "LLM",
+        "input.value": json.dumps({"messages": [[asked]]}),
+        "output.value": json.dumps({"generations": [[{"text": "", "message": answer}]]}),
+        "llm.input_messages.0.message.role": "user",
+        "llm.output_messages.0.message.role": "assistant",
+    }
+    span = made(scope="@arizeai/openinference-instrumentation-langchain", attributes=attributes)
+    call_part = Part("tool_call", "", "c1", "add", {"a": 1})
+    expected = Messages(
+        (Message("user", (Part("text", "Add."),)),), (Message("assistant", (Part("text", "Well."), call_part)),)
+    )
+    assert expected == openinference.messages(span, Memo())
+    assert [call_part] == conventions.requests(span, Memo(), conventions.classify(span)[0])
+    masked = {"input.value": "__REDACTED__", "output.value": "__REDACTED__"}
+    flat = {"llm.input_messages.0.message.content": "Add.", "llm.output_messages.0.message.content": "Two."}
+    hidden = made(scope=span.scope.name, attributes={**attributes, **masked, **flat})
+    found = openinference.messages(hidden, Memo())
+    assert ("Add.", "Two.") == (found.input[0].text, found.output[0].text)

@@ -99,6 +99,21 @@ def test_what_is_a_retry() -> None:
     ]
 
 
+def test_tokens_of_the_cache_in_older_releases() -> None:
+    """Before 1.0 what came from a cache, or went there, is counted under the provider's own names."""
+
+    def cached(**details: int) -> tuple[int | None, int | None]:
+        usage = {f"gen_ai.usage.details.{name}": count for name, count in details.items()}
+        said = pydantic_ai.llm(made(scope=SCOPE, attributes={"gen_ai.usage.input_tokens": 9, **usage}), Memo())
+        return said.cache_read_tokens, said.cache_write_tokens
+
+    assert (4, None) == cached(cached_tokens=4)
+    assert (5, 2) == cached(cache_read_input_tokens=5, cache_creation_input_tokens=2)
+    assert (6, None) == cached(cached_content_tokens=6)
+    assert (7, None) == cached(cache_read_tokens=7, cached_tokens=4)
+    assert (None, None) == cached()
+
+
 def test_deferred_tool() -> None:
     """A call that was put off for approval or an external result neither failed nor succeeded."""
     span = made(scope=SCOPE, attributes={"pydantic_ai.tool.deferral.name": "ApprovalRequired"})

@@ -79,3 +79,14 @@ def test_definitions_of_agents_and_tasks() -> None:
         assert tools == traceloop.definitions(named(name), Memo())
     assert () == crewai.definitions(crew(agents='[{"tools": []}, 7]'), Memo())
     assert None is crewai.definitions(crew(agents='[{"role": "x"}]'), Memo())
+
+
+def test_spans_of_older_releases() -> None:
+    """Up to 0.5x a crew and a model call say nothing of themselves but what they are made of; an agent has its role."""
+    scope = "opentelemetry.instrumentation.crewai.instrumentation"
+    model = made("gpt-4o-mini.llm", scope=scope, attributes={"crewai.llm.model": "gpt-4o-mini"})
+    kinds = [traceloop.kind(one) for one in (crew(id="1"), model, made("x", scope=scope))]
+    assert ["workflow", "llm", None] == kinds
+    assert LLMFields(model="gpt-4o-mini") == traceloop.llm(model, Memo())
+    working = {"traceloop.span.kind": "agent", "crewai.agent.role": "research_agent"}
+    assert "research_agent" == traceloop.agent(made("research_agent.agent", attributes=working), Memo()).name

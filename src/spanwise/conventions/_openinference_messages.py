@@ -23,12 +23,14 @@ from spanwise.model.raw import STATUS_ERROR, Attributes, RawSpan
 
 INPUT = "llm.input_messages."
 OUTPUT = "llm.output_messages."
-LANGCHAIN = frozenset({"openinference.instrumentation.langchain", "@arizeai/openinference-instrumentation-langchain"})
+LANGCHAIN_JS = "@arizeai/openinference-instrumentation-langchain"
+"""It flattens texts and the calls of OpenAI's chat, neither blocks nor others' calls; the recorded value has all."""
+LANGCHAIN = frozenset({"openinference.instrumentation.langchain", LANGCHAIN_JS})
 DSPY = "openinference.instrumentation.dspy"
 LLAMA_INDEX = "openinference.instrumentation.llama_index"
 GOOGLE_GENAI = "openinference.instrumentation.google_genai"
 HAYSTACK = "openinference.instrumentation.haystack"
-OWN_ANSWERS = frozenset({DSPY, GOOGLE_GENAI})
+OWN_ANSWERS = frozenset({DSPY, GOOGLE_GENAI, LANGCHAIN_JS})
 """Scopes that write what the model asked for in a way of their own."""
 _DIGITS = 9
 _DEPTH = 8
@@ -253,7 +255,7 @@ def _input(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
         prompts = _prompts(attributes, memo)
         # LlamaIndex prints its messages on the wrapper of a call and flattens them on the call itself.
         return prompts if prompts or span.scope.name == LLAMA_INDEX else asked_messages(attributes, memo)
-    if span.scope.name == HAYSTACK:  # flattened without requests and results, which the recorded input holds
+    if span.scope.name in {HAYSTACK, LANGCHAIN_JS}:  # requests or results are left out, which the recorded input holds
         return asked_messages(attributes, memo) or sent
     if all(message.role == "system" for message in sent):  # a plain text input is left out of the flattened ones
         asked = asked_messages(attributes, memo)
@@ -277,6 +279,8 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
             )
         elif span.scope.name not in LANGCHAIN:  # a graph's state repeats earlier turns; its model spans tell the same
             got = held_messages(attributes.get("output.value"), memo)
+    elif span.scope.name == LANGCHAIN_JS:
+        got = said_messages(attributes, memo) or got
     if span.scope.name == GOOGLE_GENAI:
         return (*_automatic_calls(attributes, memo), *(got or ())) or None
     if got is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from spanwise.conventions import _openinference_crewai as crewai
 from spanwise.conventions._genai import first_user_text, last_answer_text
 from spanwise.conventions._langchain import structured_response
 from spanwise.conventions._messages import items
@@ -69,6 +70,8 @@ def agent_name(span: RawSpan) -> str | None:
     attributes = span.attributes
     if span.name.endswith(LLAMA_STEP):
         return _llama_agent(attributes)
+    if span.name == crewai.TASK:
+        return crewai.agent_name(span)
     return _name(span) if _is_agent(span) else text_of(attributes.get("agent.name"))
 
 
@@ -87,12 +90,17 @@ def is_langchain_agent(span: RawSpan) -> bool:
         return False
     attributes, name = span.attributes, span.name
     metadata = attributes.get("metadata")
-    if isinstance(metadata, str) and "lc_agent_name" in metadata and f'"lc_agent_name": "{name}"' in metadata:
+    if isinstance(metadata, str) and "lc_agent_name" in metadata and _names_agent(metadata, name):
         return True
     state = attributes.get("output.value")
     if isinstance(state, str):
         return f'"type": "ai", "name": "{name}"' in state or _named_in_javascript(state, name)
     return any(_passes_on(text_of(event.attributes.get("exception.message")), name) for event in span.events)
+
+
+def _names_agent(metadata: str, name: str) -> bool:
+    """In Python's spelling of JSON, or in JavaScript's."""
+    return f'"lc_agent_name": "{name}"' in metadata or f'"lc_agent_name":"{name}"' in metadata
 
 
 def _named_in_javascript(state: str, name: str) -> bool:

@@ -8,12 +8,12 @@ LlamaIndex's or MCP's result object.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
 
+from spanwise.conventions._langgraph import PRINTED, printed_message
 from spanwise.conventions._messages import items
 from spanwise.conventions._reprs import is_dump, is_object, read_repr
 from spanwise.conventions._returned import plain
@@ -29,9 +29,6 @@ _CONTEXTS = frozenset({"state", "runtime", "tool_runtime", "config", "store", "c
 _VALUES = frozenset({int, float, bool, list, type(None)})
 """Types of what a model gave, whatever its name."""
 _RESPONSE_KEYS = frozenset({"id", "name", "response", "will_continue", "scheduling", "parts"})
-_PRINTED = ("content=", "ToolMessage(", "Command(")
-_CALL_ID_REPR = re.compile(r"tool_call_id='([^']*)'")
-_MESSAGE_REPR = re.compile(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[ ,)])""", re.DOTALL)
 
 
 class Given(msgspec.Struct):
@@ -115,7 +112,7 @@ def outcome(value: object, memo: Memo) -> Outcome:
     if isinstance(decoded, str):
         if decoded[:2] == "[<" and is_dump(decoded[1:]):
             return Outcome()
-        is_plain = decoded is value and not decoded.startswith(_PRINTED)
+        is_plain = decoded is value and not decoded.startswith(PRINTED)
         return Outcome(decoded) if is_plain else _from_repr(decoded, memo)
     listed = items(decoded)
     fields = mapping_of(listed[0] if listed is not None and len(listed) == 1 else decoded)
@@ -185,10 +182,7 @@ def _from_blocks(fields: Fields, memo: Memo) -> Outcome | None:
 
 def _from_repr(text: str, memo: Memo) -> Outcome:
     """A tool message or a command as older instrumentations print it; any other text is the result itself."""
-    if text.startswith(_PRINTED):
-        found = _MESSAGE_REPR.search(text)
-        if found is not None:
-            call_id = _CALL_ID_REPR.search(text, found.end())
-            failed = text.find("status='error'", found.end()) >= 0
-            return Outcome(plain(read_repr(found.group(1)), memo), failed, call_id.group(1) if call_id else None)
+    found = printed_message(text, memo)
+    if found is not None:
+        return Outcome(found.value, found.failed, found.call_id)
     return Outcome(plain(text, memo))

@@ -1,4 +1,7 @@
-"""CrewAI as Traceloop records it: no span for a tool, and the crew's whole conversation printed on the crew's span."""
+"""CrewAI as Traceloop records it: no span for a tool, and the crew's whole conversation printed on the crew's span.
+
+Up to 0.5x neither a crew nor a model call says what it is, and a model call has no content.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,26 @@ from spanwise.conventions._payloads import answered
 from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._values import first_text, int_of, mapping_of, text_of
 from spanwise.model.content import AgentFields, LLMFields, Memo, Message, Messages, ToolDefinition
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import Attributes, RawSpan
+from spanwise.model.span import Kind
 
 _COUNT = re.compile(r"(\w+)=(\d{1,15})")
 
 
+def kind(attributes: Attributes) -> Kind | None:
+    """What a span is that has neither an operation nor a role."""
+    if "crewai.crew.id" in attributes:
+        return "workflow"
+    return "llm" if "crewai.llm.model" in attributes else None
+
+
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
-    """The tokens of all model calls of the crew."""
+    """The tokens of all model calls of the crew; of one call its model only."""
     attributes = span.attributes
     text = attributes.get("crewai.crew.token_usage")
     counts = {name: int_of(number) for name, number in _COUNT.findall(text if isinstance(text, str) else "")}
     if not counts:
-        return LLMFields()
+        return LLMFields(model=text_of(attributes.get("crewai.llm.model")))
     printed = attributes.get("crewai.crew.tasks_output")
     tasks = read_repr(printed) if isinstance(printed, str) else None
     return total(counts, tasks, memo.json(attributes.get("crewai.crew.agents")))

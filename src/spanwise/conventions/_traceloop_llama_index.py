@@ -1,6 +1,13 @@
-"""LlamaIndex as Traceloop records it: a span per call of a method, named after its class, content as it was passed."""
+"""LlamaIndex as Traceloop records it: a span per call of a method, named after its class, content as it was passed.
+
+Up to 0.5x the steps of an agent are named after their methods, and each object within the content is JSON text of its
+own, within the JSON that holds it: a step's output is a text that holds an object, messages are a list of such texts.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Mapping
 
 from spanwise.conventions._messages import definitions_of
 from spanwise.conventions._openinference_tools import outcome
@@ -14,6 +21,10 @@ LLAMA_INDEX = "opentelemetry.instrumentation.llamaindex"
 
 _INPUT = "traceloop.entity.input"
 _OUTPUT = "traceloop.entity.output"
+_QUERIED = re.compile(r'\{"(?:str_or_query_bundle"|\w+": \{"query_str")')
+"""How the input of a retriever's or query engine's method begins: the public one's, and that of the class's own."""
+_CALLED = ('{"tool_name"', '"{\\"tool_name\\"')
+"""How the output of the step around a tool begins, also where it is JSON within JSON."""
 
 
 def kind(span: RawSpan) -> Kind | None:
@@ -21,6 +32,8 @@ def kind(span: RawSpan) -> Kind | None:
     attributes = span.attributes
     if "tool.name" in attributes:  # the agent's step around the tool: it has the name, the id and the failure
         return "tool"
+    if "llm.request.type" in attributes:
+        return "llm"
     name, _, role = span.name.rpartition(".")
     if name.endswith("Tool"):
         return "tool"
@@ -28,27 +41,43 @@ def kind(span: RawSpan) -> Kind | None:
         return "retrieval"
     given, returned = attributes.get(_INPUT), attributes.get(_OUTPUT)
     # A retriever returns a list of nodes; a query engine, called with the same argument, one response.
-    if isinstance(given, str) and isinstance(returned, str) and given.startswith('{"str_or_query_bundle"'):
+    if isinstance(given, str) and isinstance(returned, str) and _QUERIED.match(given):
         return "retrieval" if returned.startswith("[") else None
+    return _step_kind(name, role, returned)
+
+
+def _step_kind(name: str, role: str, returned: object) -> Kind | None:
+    """What an agent or one of its steps is, by what it returned.
+
+    Among several agents each step names whose it is; the model is called in the one that returns a response.
+    """
     if role == "workflow" and name.endswith("Agent"):
         return "agent"
-    if name == "run" and role == "task" and isinstance(returned, str):  # an agent that another agent's tool runs
-        return "agent" if returned.startswith('{"result"') and '"current_agent_name"' in returned else None
-    # Among several agents each step names whose it is; the model is called in the one that returns a response.
-    if name == "AgentWorkflow" and role == "task" and isinstance(returned, str):
-        return "agent" if returned.startswith('{"response"') and '"current_agent_name"' in returned else None
-    return None
+    if name == "run_agent_step":
+        return "agent"
+    if role != "task" or not isinstance(returned, str):
+        return None
+    if returned.startswith(_CALLED) and "tool_output" in returned:
+        return "tool"
+    opening = {"run": '{"result"', "AgentWorkflow": '{"response"'}.get(name)  # `run`: run by another agent's tool
+    return "agent" if opening and returned.startswith(opening) and '"current_agent_name"' in returned else None
+
+
+def _returned(span: RawSpan, memo: Memo) -> Mapping[str, object] | None:
+    """The object that a method returned, also where it is JSON within JSON."""
+    decoded = memo.json(span.attributes.get(_OUTPUT))
+    return mapping_of(memo.json(decoded))
 
 
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """A tool: from the step that called it, else from the tool's own call, whose name is in what it returned."""
     attributes = span.attributes
-    returned = mapping_of(memo.json(attributes.get(_OUTPUT)))
+    returned = _returned(span, memo)
     called = attributes.get("tool.arguments")
     if called is None and attributes.get(_INPUT) is not None:
         called = call_arguments(attributes.get(_INPUT), memo)
     call_id = None
-    result: object = attributes.get(_OUTPUT)
+    result: object = attributes.get(_OUTPUT) if returned is None else returned
     if returned is not None and "tool_output" in returned:
         call_id = first_text(returned, "tool_id")
         called = returned.get("tool_kwargs") if called is None else called
@@ -65,14 +94,14 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     """The response as it was returned."""
-    returned = mapping_of(memo.json(span.attributes.get(_OUTPUT)))
+    returned = _returned(span, memo)
     return reply(returned, memo) if returned is not None and "message" in returned else None
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """The agent that was at work last, which the events name, and its response."""
     attributes = span.attributes
-    returned = mapping_of(memo.json(attributes.get(_OUTPUT)))
+    returned = _returned(span, memo)
     inner = mapping_of((returned or {}).get("result")) or returned or {}
     name = first_text(inner, "current_agent_name")
     if name is None and attributes.get("traceloop.span.kind") == "agent":

@@ -36,6 +36,8 @@ MERGED = "(merged tools)"
 PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "<elided>", "N/A"})
 DETAILS = "gen_ai.client.inference.operation.details"
 _NAMES: Mapping[str, Kind] = {"invocation": "workflow", "call_llm": "llm"}
+_THOUGHTS = "gen_ai.usage.experimental.reasoning_tokens"
+"""What the model thought; ADK for Go does not count it among what was answered."""
 _MAX_DEPTH = 32
 
 
@@ -111,6 +113,8 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
         return LLMFields(said.model, said.provider, whole=True)
     response = mapping_of(memo.json(span.attributes.get("gcp.vertex.agent.llm_response"))) or {}
     usage = mapping_of(response.get("usage_metadata")) or {}
+    if not usage and span.scope.resource.get("telemetry.sdk.language") == "go":
+        return _with_thoughts(_genai.llm(span, memo), first_int(span.attributes, _THOUGHTS))
     asked, answered = first_int(usage, "prompt_token_count"), first_int(usage, "candidates_token_count")
     thoughts = first_int(usage, "thoughts_token_count")
     return LLMFields(
@@ -119,6 +123,14 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
         cache_read_tokens=first_int(usage, "cached_content_token_count"),
         reasoning_tokens=thoughts,
     )
+
+
+def _with_thoughts(said: LLMFields, thoughts: int | None) -> LLMFields:
+    """What was used, with what the model thought counted among what it answered."""
+    if thoughts is not None:
+        said.reasoning_tokens = thoughts
+        said.output_tokens = None if said.output_tokens is None else said.output_tokens + thoughts
+    return said
 
 
 def _details(span: RawSpan) -> list[RawEvent]:

@@ -1,8 +1,9 @@
 """Langfuse's SDKs from 3.0: `langfuse.observation.*`, from `@observe`, the LangChain handler and the OpenAI wrapper.
 
 The LangChain handler calls an agent whatever has "agent" in its name or class, output parsers and middleware hooks too,
-and a chain an agent whose name has not: LangChain's own metadata, where it is recorded, names the agent. Usage is split
-into kinds that exclude each other (`input` is what was not cached), unless a provider's own numbers were passed on.
+and a chain an agent whose name has not: LangChain's own metadata, where it is recorded, names the agent. Before release
+3.3.1 it calls tools, retrievers and chains alike a span. Usage is split into kinds that exclude each other (`input` is
+what was not cached), unless a provider's own numbers were passed on.
 """
 
 from __future__ import annotations
@@ -72,9 +73,34 @@ def kind(span: RawSpan) -> Kind | None:
     if found == "agent":
         return "workflow" if span.name == "agent" or span.name.endswith(_PLUMBING) else found
     if said == "chain":
-        named = attributes.get("langfuse.observation.metadata.lc_agent_name")
-        return "agent" if isinstance(named, str) and named in (span.name, f'"{span.name}"') else found
+        return "agent" if _is_agent(span) else found
+    if said == "span":
+        return _langchain_kind(span) or found
     return found
+
+
+def _is_agent(span: RawSpan) -> bool:
+    """LangChain names the agent: in its metadata, or in the state that LangGraph's prebuilt agents return."""
+    named = span.attributes.get("langfuse.observation.metadata.lc_agent_name")
+    if isinstance(named, str) and named in (span.name, f'"{span.name}"'):
+        return True
+    state = span.attributes.get("langfuse.observation.output")
+    return isinstance(state, str) and f'"type": "ai", "name": "{span.name}"' in state
+
+
+def _langchain_kind(span: RawSpan) -> Kind | None:
+    """What the LangChain handler wrote as a span, before its observations had types of their own.
+
+    LangChain passes a tool its color, and its inputs or the id of its call; retrievers and agents bear their names.
+    """
+    attributes = span.attributes
+    if f"{_METADATA}ls_retriever_name" in attributes:
+        return "retrieval"
+    if f"{_METADATA}color" in attributes and (
+        f"{_METADATA}inputs" in attributes or '"tool_call_id"' in str(attributes.get("langfuse.observation.output"))
+    ):
+        return "tool"
+    return "agent" if _is_agent(span) else None
 
 
 def failed(span: RawSpan) -> bool:

@@ -32,6 +32,7 @@ from spanwise.model.span import Kind
 
 SUMMARY = "llamaindex.step.input_summary"
 _STEP = "llamaindex.step.input_event"
+_ID = re.compile(r"-[0-9a-f]{8}-[0-9a-f-]{27}\Z")
 _CUT = 53
 """Length of a string that was cut: 50 characters and three dots."""
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|['"]|[\[({]|[\])}]|,|[^'"\[\](){},]+""", re.DOTALL)
@@ -82,10 +83,17 @@ _METHODS: Mapping[str, Callable[[str, RawSpan], Kind | None]] = {
 
 
 def kind(span: RawSpan) -> Kind | None:
-    """What the method's name says, and the class's where classes of several kinds have such a method."""
+    """What the method's name says, and the class's where classes of several kinds have such a method.
+
+    The first releases put an id behind the name, and nothing tells which tool was called: of a class no call is made.
+    """
     owner, _, method = span.name.rpartition(".")
     judge = _METHODS.get(method)
-    return judge(owner, span) if judge is not None else None
+    if judge is not None:
+        return judge(owner, span)
+    judge = _METHODS.get(_ID.sub("", method))
+    found = judge(owner, span) if judge is not None else None
+    return None if found == "tool" else found
 
 
 def fields_of(text: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from spanwise.conventions import _openinference_crewai as crewai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._crewai import total
 from spanwise.conventions._fields import amount, count, reader, text
@@ -41,13 +42,7 @@ from spanwise.conventions._openinference_runs import (
 from spanwise.conventions._openinference_tools import given, outcome
 from spanwise.conventions._payloads import invoked
 from spanwise.conventions._values import first_number, first_text, mapping_of, text_of
-from spanwise.model.content import (
-    ContextFields,
-    HandoffFields,
-    LLMFields,
-    Memo,
-    ToolFields,
-)
+from spanwise.model.content import ContextFields, HandoffFields, LLMFields, Memo, ToolFields
 from spanwise.model.raw import Attributes, RawSpan
 from spanwise.model.span import Kind
 
@@ -69,6 +64,7 @@ AUTOMATIC = "message.tool_calls.0.tool_call.function.name"
 BEEAI = "openinference.instrumentation.beeai"
 HANDOFF = "handoff to "
 INVOKER = "ToolInvoker.run"
+OPENAI_AGENTS = "openinference.instrumentation.openai_agents"
 TOOL_METHODS = (".__call__", ".acall", ".call", ".run", ".arun", ".invoke", ".ainvoke", ".forward")
 # What frameworks call every tool: names of classes, not of tools.
 TOOL_CLASSES = frozenset(
@@ -149,8 +145,13 @@ def _langchain_tool(span: RawSpan) -> Kind:
 
 
 def _openai_agents_agent(span: RawSpan) -> Kind:
-    """The trace itself is written as an AGENT that has no name."""
-    return "agent" if "agent.name" in span.attributes or "graph.node.id" in span.attributes else "workflow"
+    """The trace itself is written as an AGENT that has no name; before 1.2 an agent has its span's name only.
+
+    What says whose model it uses is no trace there. In JavaScript the trace says so, too.
+    """
+    attributes = span.attributes
+    named = "agent.name" in attributes or "graph.node.id" in attributes
+    return "agent" if named or ("llm.system" in attributes and span.scope.name == OPENAI_AGENTS) else "workflow"
 
 
 def _instructor_tool(span: RawSpan) -> Kind:
@@ -195,7 +196,7 @@ _LANGCHAIN: _Correction = {"agent": _langchain_agent, "workflow": _langchain_cha
 _OPENAI_AGENTS: _Correction = {"agent": _openai_agents_agent, "tool": _openai_agents_tool}
 _CORRECTIONS: Mapping[str, _Correction] = {
     **dict.fromkeys(LANGCHAIN, _LANGCHAIN),
-    "openinference.instrumentation.openai_agents": _OPENAI_AGENTS,
+    OPENAI_AGENTS: _OPENAI_AGENTS,
     "@arizeai/openinference-instrumentation-openai-agents": _OPENAI_AGENTS,
     INSTRUCTOR: {"tool": _instructor_tool},
     BEEAI: {found: _beeai(found) for found in KINDS.values()},
@@ -207,6 +208,8 @@ _CORRECTIONS: Mapping[str, _Correction] = {
 
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """Name, arguments, result and id of a tool span."""
+    if span.name == crewai.TOOL:
+        return crewai.tool(span, memo)
     attributes = span.attributes
     asked = given(attributes, memo, beeai=span.scope.name == BEEAI)
     got = outcome(attributes.get("output.value"), memo)

@@ -31,6 +31,11 @@ from spanwise.model.span import Kind, SpanError
 RETRY_WORDS = "Fix the errors and try again."
 """How the text ends that asks the model for another attempt, in releases before 2."""
 _RETRY_ERRORS = ("ToolRetryError", "ModelRetry")
+# How the providers count what came from their caches and went there, passed on as they say it in releases before 1.
+_CACHE_READ = tuple(
+    f"gen_ai.usage.details.{name}" for name in ("cached_tokens", "cache_read_input_tokens", "cached_content_tokens")
+)
+_CACHE_WRITE = "gen_ai.usage.details.cache_creation_input_tokens"
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -84,6 +89,11 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
         said.cache_read_tokens = first_int(attributes, "gen_ai.aggregated_usage.cache_read.input_tokens")
         said.cache_write_tokens = first_int(attributes, "gen_ai.aggregated_usage.cache_creation.input_tokens")
         said.reasoning_tokens = first_int(attributes, "gen_ai.aggregated_usage.details.reasoning_tokens")
+        return said
+    if said.cache_read_tokens is None:
+        said.cache_read_tokens = first_int(attributes, *_CACHE_READ)
+    if said.cache_write_tokens is None:
+        said.cache_write_tokens = first_int(attributes, _CACHE_WRITE)
     return said
 
 

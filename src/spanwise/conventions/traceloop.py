@@ -39,6 +39,7 @@ from spanwise.model.span import Kind, SpanError
 
 SDK = "traceloop.tracer"
 AGNO = "opentelemetry.instrumentation.agno"
+LANGCHAIN = "opentelemetry.instrumentation.langchain"
 LANGCHAIN_JS = "@traceloop/instrumentation-langchain"
 """Never makes its spans the current one: chains and agents hold nothing, all is beside them under the app's span."""
 SCOPES = (
@@ -90,12 +91,22 @@ def kind(span: RawSpan) -> Kind | None:
         if found is not None:
             return found
     if not isinstance(role, str):
-        return None
+        return _traceloop_crewai.kind(attributes)
     if span.scope.name == LLAMA_INDEX:
         found = _traceloop_llama_index.kind(span)
         if found is not None:
             return found
-    return _ROLES.get(role)
+    found = _ROLES.get(role)
+    return "agent" if found == "workflow" and _speaks_in_state(span) else found
+
+
+def _speaks_in_state(span: RawSpan) -> bool:
+    """What LangGraph's prebuilt agents say bears their name, in the state that they return; newer releases say more."""
+    attributes = span.attributes
+    state = attributes.get("traceloop.entity.output")
+    if span.scope.name != LANGCHAIN or "gen_ai.operation.name" in attributes or not isinstance(state, str):
+        return False
+    return f'"type": "ai", "name": "{attributes.get("traceloop.entity.name")}"' in state
 
 
 def _is_nested_agent(attributes: Attributes) -> bool:
@@ -171,8 +182,8 @@ def _given(value: object, memo: Memo) -> tuple[object, str | None]:
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
-    """A crew's own totals; all else stands in GenAI attributes."""
-    if "crewai.crew.token_usage" in span.attributes:
+    """A crew's own totals, and the model that it calls; all else stands in GenAI attributes."""
+    if "crewai.crew.token_usage" in span.attributes or "crewai.llm.model" in span.attributes:
         return _traceloop_crewai.llm(span, memo)
     return LLMFields()
 
@@ -249,8 +260,8 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
     if fields is not None and "outputs" in fields:
         returned = fields["outputs"]
     name = text_of(attributes.get("gen_ai.agent.name")) if kind(span) == "agent" else None
-    if name is None and attributes.get("traceloop.span.kind") == "agent":
-        name = text_of(attributes.get("traceloop.entity.name"))
+    if name is None and (attributes.get("traceloop.span.kind") == "agent" or _speaks_in_state(span)):
+        name = first_text(attributes, "traceloop.entity.name", "crewai.agent.role")
     if name is None and _is_nested_agent(attributes):
         name = text_of(attributes.get("gen_ai.task.name"))
     return AgentFields(name, asked(given, memo), answered(returned, memo))
@@ -330,4 +341,5 @@ CONVENTION = Convention(
     context=context,
     error=error,
     content_switch="Set TRACELOOP_TRACE_CONTENT=true.",
+    records_all=True,
 )
