@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import MappingProxyType
 
 import pytest
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from spanwise.assembly import links
 from spanwise.model.raw import RawSpan, Scope
-from spanwise.native import core
+from spanwise.native import Linker, core
 from tests.making import span
 from tests.recordings_io import FOLDER, spans
 
@@ -95,6 +96,22 @@ def test_any_spans(made: list[RawSpan]) -> None:
     both(ordered)
 
 
+@compiled
+def test_a_name_of_another_type() -> None:
+    """An attribute's name that is a text of the caller's own type tells a dialect as plain text does, by either way."""
+
+    class Name(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            return super().__hash__()
+
+    key = Name("gen_ai.operation.name")
+    named = span(1, attributes={"http.request.method": "GET", key: "chat"})
+    assert "llm" == links.link([named], None)[0][0].kind
+    both([named])
+
+
 @pytest.mark.parametrize("number", [127, 128, 129])
 def test_the_limit_of_attributes(number: int) -> None:
     """A span with exactly as many attributes as the SDK keeps may have lost some, and is counted, by either way."""
@@ -130,6 +147,32 @@ def test_what_is_no_span_is_refused(damage: object, error: type[Exception]) -> N
         links.link([span(1), damage(span(2))], None)
 
 
+def linker_of(teller: Callable[[object], object], *, marks: int) -> Linker:
+    """A linker of its own, with so many marks that tell a dialect."""
+    assert core is not None
+    return core.Linker(
+        raw=RawSpan,
+        span=links.Span,
+        scope=Scope,
+        by_scope={"tests": ((0, teller),)},
+        marks=tuple((f"mark{at}", at, teller, None) for at in range(marks)),
+        roles={},
+        slow=teller,
+        unknown=(-1, "other"),
+    )
+
+
+@compiled
+def test_the_order_of_marks() -> None:
+    """Of as many marks as there may be the first that a span has tells its dialect, and more are refused."""
+    linker = linker_of(lambda raw: "tool", marks=64)
+    for named in ([0], [63], [5, 62], [63, 17, 40], []):
+        one = replace(span(1, attributes=dict.fromkeys(f"mark{at}" for at in named)), scope=Scope("other", "", {}))
+        assert min(named, default=-1) == linker.link([one], 128, None)[0][0].dialect
+    with pytest.raises(ValueError, match="65 marks, at most 64 are looked for"):
+        linker_of(lambda raw: "tool", marks=65)
+
+
 @compiled
 def test_a_dialect_that_fails_is_an_error() -> None:
     """What a dialect raises comes out, and what was made until then is let go."""
@@ -137,17 +180,7 @@ def test_a_dialect_that_fails_is_an_error() -> None:
     def broken(raw: object) -> tuple[int, str]:
         raise LookupError("broken")
 
-    assert core is not None
-    linker = core.Linker(
-        raw=RawSpan,
-        span=links.Span,
-        scope=Scope,
-        by_scope={"tests": ((0, broken),)},
-        marks=(("gen_ai.operation.name", 0, broken, None),),
-        roles={},
-        slow=broken,
-        unknown=(-1, "other"),
-    )
+    linker = linker_of(broken, marks=1)
     for one in (span(1), replace(span(1), attributes=MappingProxyType({}))):
         with pytest.raises(LookupError, match="broken"):
             linker.link([one], 128, None)

@@ -79,6 +79,19 @@ def test_an_answer_that_never_came() -> None:
     assert [Missing(field="answer", why=why)] == [one for one in run.missing if one.field == "answer"]
 
 
+def test_results_that_never_came() -> None:
+    """Of what a run asked for in its end no result could be recorded; of what it asked for before one could."""
+    first = chat(2, parent=1, got=[asks(("c1", "a", {"b": 1}))], tokens=(1, 1))
+    why = "The run ended on a request for tools: no result followed."
+    assert [Missing(field="results", why=why)] == [one for one in run_of(first).missing if one.field == "results"]
+    silent = run_of(agent(1, **WHOLE), first, chat(9, parent=1, got=[asks(("c2", "b", {}))], tokens=(1, 1)))
+    (found,) = (one for one in silent.missing if one.field == "results")
+    assert ("Results are not recorded for 1 tool call (a).", True) == (found.why, GENAI in found.switch)
+    ran = run_of(agent(1, **WHOLE), first, tool(3, parent=1, name="a", call_id="c1", arguments={"b": 1}))
+    (found,) = (one for one in ran.missing if one.field == "results")
+    assert GENAI in found.switch
+
+
 def test_no_tokens_of_calls_that_failed() -> None:
     """Where every model call failed no usage was reported; where one did not, its client may report it."""
     failed = span(2, parent=1, attributes={"gen_ai.operation.name": "chat"}, status=2)
@@ -190,3 +203,19 @@ def test_functions_that_google_calls_by_itself() -> None:
     assert [] == found("google_generativeai", **declared)
     seen = [user("Q"), asks(("c1", "search", {})), returns(("c1", 1))]
     assert [] == found("google_generativeai", sent=seen, **names)
+
+
+def test_a_setting_that_is_on_is_not_recommended() -> None:
+    """OpenLLMetry records all content that it can or none: where a question is recorded, no setting brings the rest."""
+    scope = Scope("opentelemetry.instrumentation.openai_agents", "0.46.1", {})
+    called = {"traceloop.span.kind": "tool", "gen_ai.tool.name": "search"}
+    asked = {"traceloop.span.kind": "workflow", "traceloop.entity.input": "Q"}
+    answered = {**asked, "traceloop.entity.output": "A"}
+    without = {"traceloop.span.kind": "workflow"}
+
+    def switches(root: dict[str, object]) -> list[str]:
+        spans = span(1, scope=scope, attributes=root, end=9), span(2, parent=1, scope=scope, attributes=called)
+        return [item.switch for item in run_of(*spans).missing if item.field == "results"]
+
+    assert [""] == switches(answered)
+    assert ["Set TRACELOOP_TRACE_CONTENT=true."] == switches(without)

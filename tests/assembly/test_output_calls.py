@@ -60,6 +60,22 @@ def test_a_call_to_be_made_again_in_messages() -> None:
     assert [again] == [call.error.message for call in run.tool_calls if call.error]
 
 
+def test_a_call_to_be_made_again_whose_span_does_not_tell() -> None:
+    """Pydantic AI before 0.4 records a tool's result in messages only, and no failure when it asks for another try."""
+    again = "cannot parse\n\nFix the errors and try again."
+    called = {"gen_ai.tool.name": "search", "gen_ai.tool.call.id": "c1", "tool_arguments": '{"n": "x"}'}
+    first = asks(("c1", "search", {"n": "x"}))
+    run = run_of(
+        agent(1),
+        chat(20, parent=1, sent=[user("?")], got=[first]),
+        span(30, parent=1, name="running tool", scope=PYDANTIC_AI, attributes=called),
+        chat(40, parent=1, sent=[user("?"), first, returns(("c1", again))], got=[says("done")]),
+    )
+    assert [("search", {"n": "x"}, again, "retry")] == told(run)
+    assert ["span"] == [call.origin for call in run.tool_calls]
+    assert [again] == [call.error.message for call in run.tool_calls if call.error]
+
+
 def test_a_span_of_a_tool_that_does_not_exist() -> None:
     """Pydantic AI 1 leaves a span for a name that the model invented: nothing ran."""
     found = run_of(

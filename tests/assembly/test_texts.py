@@ -69,6 +69,17 @@ def test_agents_below_a_silent_root() -> None:
     assert ("Q", "A") == (run.query, run.answer)
 
 
+def test_a_step_before_the_last_model_call_does_not_answer() -> None:
+    """What was over when the model was asked, such as a step that hands the question on, is not what was answered."""
+    wanted = asks(("c1", "search", {"q": "x"}))
+    run = run_of(
+        span(1, attributes={"gen_ai.operation.name": "invoke_workflow"}, end=90),
+        agent(2, parent=1, end=10, **said("Q", "Q")),
+        chat(20, parent=1, sent=[user("Q")], got=[wanted]),
+    )
+    assert ("Q", None) == (run.query, run.answer)
+
+
 def test_an_agent_inside_a_tool_does_not_answer() -> None:
     """An agent that ran as a tool does not answer for the run."""
     run = run_of(agent(1), tool(2, parent=1), agent(3, parent=2, name="inner", **said(None, "inner A")))

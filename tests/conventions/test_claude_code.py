@@ -54,6 +54,15 @@ def test_spans_of_others() -> None:
     assert None is claude_code.kind(made("claude_code.tool", attributes={"span.type": 7}))
 
 
+def test_switches_of_others() -> None:
+    """An app's own `span.type` does not make Claude Code's switches the ones to set."""
+    other = made("chat m", attributes={"span.type": "llm", "gen_ai.operation.name": "chat"})
+    assert "OTEL_LOG_TOOL_CONTENT" in conventions.content_switch(span("tool"), some=False)
+    assert conventions.content_switch(other, some=False).startswith(
+        "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT="
+    )
+
+
 def test_tool_without_content() -> None:
     """By default only the name and the id are known, and not how it ended."""
     found = span("tool", tool_name="Edit", **{"gen_ai.tool.call.id": "toolu_1", "tool_use_id": "toolu_1"})

@@ -352,8 +352,10 @@ def test_switches_of_their_own() -> None:
     """Scopes that speak the generic dialect and have a switch of their own name that one."""
     for scope, switch in _genai_scopes.CONTENT_SWITCHES.items():
         one = span(1, attributes={"gen_ai.operation.name": "chat"}, scope=Scope(scope, "1", {}))
-        assert switch == conventions.content_switch(one)
-    generic = conventions.content_switch(made(gen_ai__operation__name="chat"))
+        assert switch == conventions.content_switch(one, some=False)
+    of_go = Scope("gcp.vertex.agent", "1", {"telemetry.sdk.language": "go"})
+    assert "=true and export the log events" in conventions.content_switch(span(1, scope=of_go), some=False)
+    generic = conventions.content_switch(made(gen_ai__operation__name="chat"), some=False)
     assert generic.startswith("Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=")
 
 
@@ -384,4 +386,4 @@ def test_no_reader_raises(one: RawSpan) -> None:
     conventions.retrieval(one, memo, dialect)
     conventions.handoff(one, memo)
     conventions.definitions(one, memo, dialect)
-    assert conventions.content_switch(one)
+    assert conventions.content_switch(one, some=False)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from spanwise import conventions
 from spanwise.conventions import _genai
 from spanwise.conventions._genai_scopes import LANGCHAIN
 from spanwise.model.content import Memo
@@ -31,7 +32,11 @@ def invoked(name: object, scope: str = LANGCHAIN, *, sent: object = None) -> Raw
         ("ToolsAgentOutputParser", LANGCHAIN, "workflow"),
         ("AgentExecutor", LANGCHAIN, "agent"),
         (None, LANGCHAIN, "agent"),
-        ("RunnableAssign<agent_scratchpad>", "other", "agent"),
+        ("RunnableAssign<agent_scratchpad>", "other", "workflow"),
+        ("ChatPromptTemplate", "other", "workflow"),
+        ("StrOutputParser", "other", "workflow"),
+        ("call_agent", LANGCHAIN, "workflow"),
+        ("call_agent", "other", "agent"),
     ],
 )
 def test_langchains_pieces_are_no_agents(name: object, scope: str, kind: str) -> None:
@@ -157,3 +162,14 @@ def test_cached_tokens_counted_apart_in_javascript() -> None:
     attributes = {f"gen_ai.usage.{key}": value for key, value in usage.items()}
     said = _genai.llm(made("chat", scope="@traceloop/instrumentation-anthropic", attributes=attributes), Memo())
     assert (115, 10, 5) == (said.input_tokens, said.cache_read_tokens, said.cache_write_tokens)
+
+
+def test_an_error_of_a_tool_on_its_workflow() -> None:
+    """ADOT puts the error of a tool that the model was told of on the whole workflow, which did not fail by it."""
+    told = "Error running tool (non-fatal): Tool execution failed."
+    whole = made("invoke_workflow w", attributes={"gen_ai.operation.name": "invoke_workflow"}, status=2, message=told)
+    crash = made("invoke_workflow w", attributes={"gen_ai.operation.name": "invoke_workflow"}, status=2, message="no")
+    tool = made("execute_tool t", attributes={"gen_ai.operation.name": "execute_tool"}, status=2, message=told)
+    assert [False, True, True] == [
+        conventions.failed(one, conventions.classify(one)[0]) for one in (whole, crash, tool)
+    ]

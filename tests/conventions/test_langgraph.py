@@ -9,6 +9,7 @@ import pytest
 from spanwise.conventions import _genai, _genai_scopes, openinference, traceloop
 from spanwise.conventions._langgraph import passed, told_by_command
 from spanwise.model.content import HandoffFields, Memo
+from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 from tests.conventions.test_openinference_runs import read
 from tests.making import run_of
@@ -123,3 +124,57 @@ def test_the_state_that_an_agent_returned() -> None:
     assert [("c9", "Returning structured response: x")] == [(part.id, part.value) for part in message.parts]
     (plain,) = openinference.record(made("a", attributes=attributes), Memo()) or ()
     assert message == plain
+
+
+PRINTED = "content='2' name='add' tool_call_id='c1'"
+PRINTED_COMMAND = (
+    "Command(update={'messages': [HumanMessage(content='How many?', id='h'), "
+    "ToolMessage(content='Transferred', tool_call_id='c1')]}, goto='maths')"
+)
+NUMBERED = '{"name": "add", "tool_call_id": 1, "content": 2}'
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (PRINTED, (2, "c1", False)),
+        (json.dumps(PRINTED), (2, "c1", False)),
+        (f"{PRINTED} status='error'", (2, "c1", True)),
+        ('{"name": "add", "tool_call_id": "c1", "content": [1]}', ([1], "c1", False)),
+        (PRINTED_COMMAND, ("Transferred", "c1", False)),
+        ("content='2' of 3", ("content='2' of 3", None, False)),
+        ("Command(goto='maths')", ("Command(goto='maths')", None, False)),
+        ('{"name": "add", "content": 2}', ('{"name": "add", "content": 2}', None, False)),
+        (NUMBERED, (NUMBERED, None, False)),
+        ('{"name": 1', ('{"name": 1', None, False)),
+    ],
+)
+def test_messages_in_the_place_of_results(result: str, expected: tuple[object, str | None, bool]) -> None:
+    """The message in which a tool tells its result to the model is opened; what only looks like one stays as it is."""
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add", "gen_ai.tool.call.result": result}
+    said = _genai.tool(made(attributes=attributes), Memo())
+    assert expected == (said.result, said.call_id, said.failed)
+
+
+def test_the_id_on_the_span_counts() -> None:
+    """The id that the span tells stays, whatever the message in the result says."""
+    attributes = {"gen_ai.tool.name": "add", "gen_ai.tool.call.result": PRINTED, "gen_ai.tool.call.id": "c0"}
+    assert "c0" == _genai.tool(made(attributes=attributes), Memo()).call_id
+
+
+def test_langchain_agents_before_operations() -> None:
+    """Up to 0.5x a graph is a workflow or a task: it is an agent where its model speaks under its name."""
+
+    def graph(name: str, *, scope: str = "opentelemetry.instrumentation.langchain") -> RawSpan:
+        state = '{"outputs": {"messages": [{"kwargs": {"content": "Hi", "type": "ai", "name": "helper"}}]}}'
+        said = {"traceloop.span.kind": "task", "traceloop.entity.name": name, "traceloop.entity.output": state}
+        return made(f"{name}.task", scope=scope, attributes=said)
+
+    kinds = [
+        traceloop.kind(one) for one in (graph("helper"), graph("tools"), graph("helper", scope="traceloop.tracer"))
+    ]
+    assert ["agent", "workflow", "workflow"] == kinds
+    assert ("helper", None) == (
+        traceloop.agent(graph("helper"), Memo()).name,
+        traceloop.agent(graph("tools"), Memo()).name,
+    )

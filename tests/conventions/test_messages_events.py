@@ -169,3 +169,31 @@ def test_results_that_are_told_twice() -> None:
     results = tuple(Part("tool_result", "", i, None, f"r{i}", error=i == "c2") for i in ("c1", "c2"))
     expected = (result("rc0", call_id="c0"), Message("user", results), text("user", "go on"))
     assert expected == per_message_events(span(1, events=events), Memo()).input
+
+
+def azure(role: str, content: object) -> RawEvent:
+    """A message as Azure's clients write it."""
+    name = "gen_ai.choice" if role == "choice" else f"gen_ai.{role}.message"
+    return RawEvent(name, 1, {"gen_ai.system": "az.ai.inference", "gen_ai.event.content": json.dumps(content)})
+
+
+def test_azures_events() -> None:
+    """Azure's clients write each message as JSON into one attribute of its event."""
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "a"}'}}
+    events = [
+        azure("user", {"role": "user", "content": "How many?"}),
+        azure("assistant", {"role": "assistant", "tool_calls": [call]}),
+        azure("tool", {"role": "tool", "tool_call_id": "c1", "content": "[1]"}),
+        azure("choice", {"message": {"content": "One", "tool_calls": [call]}, "finish_reason": "stop", "index": 0}),
+    ]
+    sent = (text("user", "How many?"), Message("assistant", (CALL,)), result([1], call_id="c1"))
+    expected = Messages(sent, (Message("assistant", (Part("text", "One"), CALL)),))
+    assert expected == per_message_events(span(1, events=events), Memo())
+
+
+def test_azures_events_without_content() -> None:
+    """With content switched off a call has no name: what the model asked for is not known, and it said nothing."""
+    nameless = {"tool_calls": [{"id": "c1", "type": "function"}]}
+    events = [azure("choice", {"message": nameless, "finish_reason": "tool_calls", "index": 0})]
+    events.append(azure("choice", {"finish_reason": "stop", "index": 0}))
+    assert Messages() == per_message_events(span(1, events=events), Memo())

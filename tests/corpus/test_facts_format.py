@@ -139,4 +139,4 @@ def test_the_check_finds_what_it_looks_for() -> None:
     expected = ["r.extra is too many", "r.answer is missing", "r.llm_calls is bool", "r: no status 'fine'"]
     assert expected == unlike_run("r", bad)
     gap = ["query"]
-    assert gap == unexplained({**run, "query": None, "session_id": "s"}, reasons={})
+    assert gap == unexplained({**run, "query": None, "session_id": "s", "tool_definitions": []}, reasons={})

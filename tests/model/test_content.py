@@ -25,6 +25,8 @@ def test_text_of_a_message() -> None:
         ("[REDACTED]", True),
         ("[Scrubbed due to 'auth']", True),
         ("Error details are redacted", True),
+        ("[redacted]", True),
+        ("a field that is [redacted]", False),
         ("The word REDACTED alone", False),
         ("x" * 400 + "[REDACTED]", False),
         (["[REDACTED]"], False),
@@ -69,6 +71,9 @@ def test_states(text: str | None, state: str) -> None:
         ("true", True),
         ("null", None),
         ("nothing", "nothing"),
+        ("nullable", "nullable"),
+        ("false ", False),
+        ("\n[1]", "\n[1]"),
         ("2 apples", "2 apples"),
         ("text", "text"),
         ("", ""),
@@ -135,7 +140,15 @@ def test_definitions_that_are_held_are_bounded() -> None:
 
 @pytest.mark.parametrize(
     ("text", "mask"),
-    [("***", True), ("********", True), ("[REDACTED]", True), ("**", False), ("*** x", False), ("a [REDACTED]", False)],
+    [
+        ("***", True),
+        ("********", True),
+        ("[REDACTED]", True),
+        ("[redacted]", True),
+        ("**", False),
+        ("*** x", False),
+        ("a [REDACTED]", False),
+    ],
 )
 def test_masks(text: str, mask: bool) -> None:
     """A mask is all of the text; asterisks around words are none."""

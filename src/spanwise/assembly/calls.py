@@ -31,7 +31,7 @@ from spanwise.assembly.results import (
     results_of,
     take_result,
 )
-from spanwise.assembly.verdicts import says_error, says_no_such_tool
+from spanwise.assembly.verdicts import reads_like_error, says_error, says_no_such_tool
 from spanwise.model.calls import CallStatus, ToolCall
 from spanwise.model.content import Memo, Part, ToolFields
 from spanwise.model.effects import is_control, says_output_taken
@@ -170,7 +170,7 @@ def _status(span: Span, fields: ToolFields) -> CallStatus:
     if failed or fields.failed or says_error(fields.result):
         return "error"
     if raw.end_ns <= 0 or fields.uncertain:
-        return "unknown"
+        return "error" if fields.bare and reads_like_error(fields.result) else "unknown"
     if fields.result is None and fields.arguments is None and conventions.is_untold(raw):
         return "unknown"
     return "ok"
@@ -217,7 +217,7 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
             continue
         if isinstance(asking, str):
             asked = asking.count('"type":"tool_call"') or asking.count('"type": "tool_call"')
-            fits = _are_named(found[at : at + asked], asked, asking)
+            fits = asked > 0 and _are_named(found[at : at + asked], asked, asking)
         else:
             asked = len(asking)
             fits = _have_ids(found[at : at + asked], asking)

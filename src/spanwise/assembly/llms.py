@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spanwise import conventions, pricing
+from spanwise.assembly import running
 from spanwise.conventions._genai_scopes import GOOGLE, OPENLLMETRY_GOOGLE
 from spanwise.model.calls import LLMCall, Tokens
 from spanwise.model.content import LLMFields, Message, Messages
@@ -23,6 +24,9 @@ def llm_calls(run: Run) -> tuple[LLMCall, ...]:
     if any(_calls_by_itself(run, group) for group in of_google):
         return ()
     found = [_call(run, group) for group in run.trace.paced(groups)]
+    if not conventions.SUMMING.isdisjoint([group[0].dialect for group in groups]):
+        for call in running.take_apart(run, found):
+            call.cost_usd, call.cost_estimated = _cost(call.usage, call.start_ns)
     held = [call for span in run.by_kind.get("agent", ()) for call in _held(run, span)]
     return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
 
@@ -160,7 +164,7 @@ def _sum(values: list[int | None]) -> int | None:
 
 
 def aggregates(run: Run) -> list[LLMFields]:
-    """Totals that agent spans state; a span below one that states them is part of it."""
+    """Totals that agent spans state; a span below one that states them is part of it, unless those are its own only."""
     out: list[LLMFields] = []
     covered: set[int] = set()
     for span in run.spans:
@@ -171,6 +175,7 @@ def aggregates(run: Run) -> list[LLMFields]:
             continue
         said = conventions.llm(span.raw, run.trace.memo, span.dialect)
         if said.input_tokens is not None or said.output_tokens is not None or said.overcounted:
-            covered.add(span.index)
             out.append(said)
+            if not said.own:
+                covered.add(span.index)
     return out

@@ -8,6 +8,7 @@ from spanwise import conventions
 from spanwise.assembly import llms, texts
 from spanwise.conventions import litellm
 from spanwise.model.calls import Missing
+from spanwise.model.content import Part
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
@@ -61,10 +62,10 @@ def _answer(run: Run) -> Missing | None:
     return Missing(field="answer", why="No span records the final answer.", switch=run.content_switch)
 
 
-def _asked_last(run: Run) -> bool:
-    """The last model call is recorded to have asked for tools."""
+def _asked_last(run: Run) -> list[Part]:
+    """The calls that the last model call is recorded to have asked for."""
     last = run.llm_groups[-1] if run.llm_groups else ()
-    return any(conventions.requests(span.raw, run.trace.memo, span.dialect) for span in last)
+    return [part for span in last for part in conventions.requests(span.raw, run.trace.memo, span.dialect) or ()]
 
 
 def _arguments(run: Run) -> Missing | None:
@@ -79,13 +80,17 @@ def _arguments(run: Run) -> Missing | None:
 def _results(run: Run) -> Missing | None:
     calls = run.trace.paced(run.tool_calls)
     silent = [
-        call.name
+        call
         for call in calls
         if not call.control and call.status not in {"error", "not_run"} and call.result_state != "present"
     ]
     if not silent:
         return None
-    why = f"Results are not recorded for {_count(silent)}."
+    last = {(part.id, part.name) for part in _asked_last(run)}
+    names = [call.name for call in silent if call.origin == "span" or (call.call_id, call.name) not in last]
+    if not names:
+        return Missing(field="results", why="The run ended on a request for tools: no result followed.")
+    why = f"Results are not recorded for {_count(names)}."
     return Missing(field="results", why=why, switch=run.content_switch)
 
 
@@ -180,6 +185,6 @@ def _ended_in_failure(run: Run) -> bool:
 
 
 def content_switch(run: Run) -> str:
-    """The setting that would make the instrumentation record content; empty where none is known."""
+    """The setting that would make the instrumentation record content; empty where none is known, or it is on."""
     known = next((span for span in run.spans if span.kind != "other"), None)
-    return conventions.content_switch(known.raw) if known is not None else ""
+    return conventions.content_switch(known.raw, some=run.query is not None) if known is not None else ""

@@ -41,7 +41,7 @@ def requests_of(run: Run) -> list[Request]:
     for number, group in enumerate(run.trace.paced(run.llm_groups)):
         for span in reversed(group):
             asked = conventions.requests(span.raw, memo, span.dialect)
-            silent = silent and asked is None
+            silent = silent and (asked is None or not conventions.tells_requests(span.dialect))
             asked = asked or apart.get(span.index)
             if asked:
                 out += [Request(part, span.end_ns, span.agent, number) for part in asked]
@@ -69,14 +69,41 @@ def _told_later(run: Run) -> list[Request]:
     for agent, at in talks.last_heard().items():
         before = [number for number in numbers[agent] if number < at]
         asked = [found for message in since_asked(talks.heard(at)) if (found := _calls_in(message))]
-        for number, parts in zip(reversed(before), reversed(asked), strict=False):
+        own, passed = _shared_out(talks, before, asked)  # an agent that was handed the conversation reads it, too
+        for number, parts in own:
             out += [Request(part, talks.span(number).end_ns, agent, number) for part in parts]
-        passed = asked[: max(len(asked) - len(before), 0)]  # an agent that was handed the conversation reads it, too
         for number, parts in zip(reversed(range(numbers[agent][0])), reversed(passed), strict=False):
             span = talks.span(number)
             passing = [part for part in parts if passes_control(part.name or "")]
             out += [Request(part, span.end_ns, span.agent, number) for part in passing]
     return sorted(out, key=lambda request: request.group)
+
+
+def _shared_out(
+    talks: Talks, before: Sequence[int], asked: Sequence[list[Part]]
+) -> tuple[list[tuple[int, list[Part]]], Sequence[list[Part]]]:
+    """What each model call asked for, the last first, and what had been asked before the first of them.
+
+    Where there are more messages than calls, each of several parallel requests may be a message: then it was asked by
+    the last call that had not been told of it.
+    """
+    extra = max(len(asked) - len(before), 0)
+    known = [{part.id for message in talks.heard(n) for part in _calls_in(message)} for n in before] if extra else []
+    if (
+        not extra
+        or not all(talks.heard(n) for n in before)
+        or any(part.id is None for parts in asked for part in parts)
+    ):
+        return list(zip(reversed(before), reversed(asked), strict=False)), asked[:extra]
+    own: list[tuple[int, list[Part]]] = []
+    passed: list[list[Part]] = []
+    for parts in asked:
+        new = [n for n, ids in zip(before, known, strict=True) if ids.isdisjoint({part.id for part in parts})]
+        if new:
+            own.append((new[-1], parts))
+        else:
+            passed.append(parts)
+    return own, passed
 
 
 def _calls_in(message: Message) -> list[Part]:

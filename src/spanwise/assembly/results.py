@@ -240,7 +240,7 @@ def pop_result(results: dict[str, list[Result]], call_id: str, agent: int) -> Pa
 def take_result(call: ToolCall, part: Part) -> None:
     """Give a call the result that the model was told, and judge by it whether the call failed."""
     call.raw_result = part.value
-    if call.span < 0 and asks_again(part.value):
+    if asks_again(part.value) and (call.span < 0 or call.status in {"ok", "unknown"}):
         call.status = "retry"
         call.error = SpanError(message=str(part.value))
         return

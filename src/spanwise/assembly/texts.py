@@ -87,13 +87,15 @@ def recorded_answer(run: Run) -> str | None:
     said = _steering_answer(run)
     if said:
         return said
-    return _runners_answer(run, inside)
+    return _runners_answer(run, inside, groups[-1][0].start_ns if groups else 0)
 
 
-def _runners_answer(run: Run, inside: set[int]) -> str | None:
-    """What the last agent or workflow within the run answered."""
+def _runners_answer(run: Run, inside: set[int], asked_ns: int) -> str | None:
+    """What the last agent or workflow within the run answered; not one that was over when a model was last asked."""
     around = _around_models(run)
     for span in sorted(_runners(run), key=lambda span: (span.end_ns, -span.start_ns), reverse=True):
+        if span.end_ns < asked_ns:
+            break
         if span.index not in inside:
             said = conventions.agent(span.raw, run.trace.memo, span.dialect).answer
             if said and not (_NODE.fullmatch(said) and around and span.index not in around):

@@ -11,8 +11,10 @@ from spanwise.conventions import (
     _genai,
     _genai_scopes,
     adk,
+    ag2,
     agent_framework,
     agentops,
+    azure_langchain,
     claude_code,
     crewai,
     genkit,
@@ -20,7 +22,9 @@ from spanwise.conventions import (
     laminar,
     langfuse,
     langsmith,
+    langtrace,
     litellm,
+    livekit,
     llama_index,
     logfire_llm,
     logfire_openai_agents,
@@ -29,11 +33,17 @@ from spanwise.conventions import (
     mlflow,
     openinference,
     openlit,
+    pipecat,
     pydantic_ai,
+    splunk,
+    spring_ai,
     strands,
     traceloop,
     traceloop_legacy,
+    trulens,
     vercel,
+    voltagent,
+    weave,
 )
 from spanwise.conventions._convention import Convention, Reader
 from spanwise.conventions._genai import first_user_text as first_user_text
@@ -70,9 +80,13 @@ CONVENTIONS: tuple[Convention, ...] = (
     logfire_llm.CONVENTION,
     pydantic_ai.CONVENTION,
     agent_framework.CONVENTION,
+    weave.CONVENTION,
+    ag2.CONVENTION,
     claude_code.CONVENTION,
     crewai.CONVENTION,
     mastra.CONVENTION,
+    trulens.CONVENTION,
+    langtrace.CONVENTION,
     mlflow.CONVENTION,
     langsmith.CONVENTION,
     agentops.CONVENTION,
@@ -85,7 +99,13 @@ CONVENTIONS: tuple[Convention, ...] = (
     traceloop_legacy.CONVENTION,
     genkit.CONVENTION,
     haystack.CONVENTION,
+    splunk.CONVENTION,
+    azure_langchain.CONVENTION,
+    spring_ai.CONVENTION,
     laminar.CONVENTION,
+    voltagent.CONVENTION,
+    pipecat.CONVENTION,
+    livekit.CONVENTION,
     mcp.CONVENTION,
     _genai.CONVENTION,
 )
@@ -117,6 +137,7 @@ _TOOL = tuple(c.tool or _genai.tool for c in CONVENTIONS)
 _SEVERAL = tuple(c.several for c in CONVENTIONS)
 _LLM = tuple(c.llm or _genai.llm for c in CONVENTIONS)
 _MODEL_CALLS = tuple(c.model_calls for c in CONVENTIONS)
+_TELLS_REQUESTS = tuple(c.tells_requests for c in CONVENTIONS)
 _MESSAGES = tuple(c.messages or _genai.messages for c in CONVENTIONS)
 _AGENT = tuple(c.agent or _genai.agent for c in CONVENTIONS)
 _RETRIEVAL = tuple(c.retrieval or _genai.retrieval for c in CONVENTIONS)
@@ -124,6 +145,8 @@ _ASKED = tuple(c.asked for c in CONVENTIONS)
 _FAILED = tuple(c.failed for c in CONVENTIONS)
 _BORROWED = tuple(c.borrowed for c in CONVENTIONS)
 
+SUMMING = frozenset(index for index, convention in enumerate(CONVENTIONS) if convention.sums)
+"""The dialects whose model calls count the tokens of those before them."""
 _LAST = len(CONVENTIONS) - 1
 UNKNOWN = -1
 """The dialect of a span that no convention knows."""
@@ -243,6 +266,11 @@ def requests(span: RawSpan, memo: Memo, dialect: int) -> Sequence[Part] | None:
     return [part for message in got for part in message.parts if part.type == "tool_call" and part.name]
 
 
+def tells_requests(dialect: int) -> bool:
+    """Whether a recorded answer without a request says that the model asked for nothing."""
+    return _TELLS_REQUESTS[dialect]
+
+
 def asked(span: RawSpan, memo: Memo, dialect: int) -> Part | None:
     """The tool call that a model asked for, where this span stands for no more than that."""
     reader = _ASKED[dialect]
@@ -344,7 +372,9 @@ def error(span: RawSpan) -> SpanError | None:
     return next((found for read in readers if read and (found := read(span))), None)
 
 
-def content_switch(span: RawSpan) -> str:
-    """The setting that would make the span's instrumentation record content."""
-    own = _genai_scopes.CONTENT_SWITCHES.get(span.scope.name)
-    return own or next((c.content_switch for c in dialects(span) if c.content_switch), "")
+def content_switch(span: RawSpan, *, some: bool) -> str:
+    """The setting that would make the span's instrumentation record content, given whether some is recorded."""
+    own = _genai_scopes.content_switch(span)
+    spoken = (c for c in dialects(span) if c is CONVENTIONS[-1] or c.kind(span) is not None)
+    switches = ("" if some and c.records_all else c.content_switch for c in spoken if c.content_switch)
+    return own or next(switches, "")

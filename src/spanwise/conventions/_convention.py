@@ -27,7 +27,7 @@ T = TypeVar("T")
 Reader: TypeAlias = Callable[[RawSpan, Memo], T]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Convention:
     """One dialect of span attributes.
 
@@ -59,6 +59,8 @@ class Convention:
     """All that an agent's span holds of its run, for what no model was told any more. None: taken from `messages`."""
     requests: Reader[Sequence[Part] | None] | None = None
     """Only the tool calls that the model asked for. None: taken from `output`."""
+    tells_requests: bool = True
+    """False: a recorded answer is the text alone, and what was asked for beside it stands in front of the next one."""
     asked: Reader[Part | None] | None = None
     """The call that a model asked for, where each such call has a span of its own below the model's."""
     answer_text: Callable[[RawSpan], str | None] | None = None
@@ -81,5 +83,9 @@ class Convention:
     """Whether the span failed, for dialects that mark failures elsewhere than in the status code."""
     borrowed: Callable[[RawSpan], bool] | None = None
     """Whether a span's error status is that of another span."""
+    sums: bool = False
+    """A model call counts the tokens of its loop so far: of the calls before it below the same span, and inside it."""
     content_switch: str = ""
     """The setting that makes this instrumentation record content, as an instruction: 'Set X=true.'"""
+    records_all: bool = False
+    """It records all content that it can, or none: where some is recorded the setting is on."""

@@ -15,7 +15,7 @@ from spanwise.conventions import _genai_scopes
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, is_unsaid, with_answer_apart
-from spanwise.conventions._langgraph import is_paused, told_by_command
+from spanwise.conventions._langgraph import ENVELOPES, is_paused, open_message, told_by_command
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
 from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
@@ -33,7 +33,7 @@ from spanwise.model.content import (
     ToolDefinition,
     ToolFields,
 )
-from spanwise.model.raw import STATUS_ERROR, RawSpan
+from spanwise.model.raw import STATUS_ERROR, RawEvent, RawSpan
 from spanwise.model.span import Kind, SpanError
 
 KINDS: Mapping[str, Kind] = {
@@ -70,7 +70,7 @@ def kind(span: RawSpan) -> Kind | None:
     operation = attributes.get("gen_ai.operation.name")
     found = KINDS.get(operation) if type(operation) is str else None
     if found is not None:
-        return "workflow" if found == "agent" and span.scope.name == LANGCHAIN and is_plumbing(span) else found
+        return "workflow" if found == "agent" and is_plumbing(span) else found
     if "gen_ai.tool.name" in attributes:
         return "tool"
     return None
@@ -95,21 +95,29 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     if said.call_id in NO_ID:
         said.call_id = None
     if span.events and (said.arguments is None or said.result is None):
-        for event in span.events:
-            if event.name == "gen_ai.client.operation.exception":
-                continue
-            if said.arguments is None:
-                said.arguments = event.attributes.get("gen_ai.tool.call.arguments")
-            if said.result is None:
-                said.result = event.attributes.get("gen_ai.tool.call.result")
+        _gather(said, span.events)
     result = said.result
     if span.scope.name == LANGCHAIN and (told := told_by_command(result, memo)) is not None:
         said.result = result = told
-    if type(result) is str and result[:2] == "[<" and is_dump(result[1:]):  # printed objects: no value can be read
-        said.result = None
+    if type(result) is str and (head := result[:2]) != "[{":
+        if head == "[<" and is_dump(result[1:]):  # printed objects: no value can be read
+            said.result = None
+        elif result[:5] in ENVELOPES:
+            open_message(result, said, memo)
     if span.status_code == STATUS_ERROR and is_paused(span):
         said.paused = True
     return said
+
+
+def _gather(said: ToolFields, events: Sequence[RawEvent]) -> None:
+    """What the span's events tell of a call beside its attributes."""
+    for event in events:
+        if event.name == "gen_ai.client.operation.exception":
+            continue
+        if said.arguments is None:
+            said.arguments = event.attributes.get("gen_ai.tool.call.arguments")
+        if said.result is None:
+            said.result = event.attributes.get("gen_ai.tool.call.result")
 
 
 _TOLD = ("gen_ai.tool.status", "gen_ai.task.status", "mcp.method.name")
@@ -208,7 +216,7 @@ def answer_text(span: RawSpan) -> str | None:
 
 
 class _Answer(msgspec.Struct, gc=False):
-    parts: list[Part] = []
+    parts: list[Part]  # messages of another form, such as OpenAI's, are not decoded
 
 
 _decode_answers = msgspec.json.Decoder(list[_Answer]).decode
@@ -220,7 +228,7 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
     if type(text) is not str:
         return None
     if "tool_call" not in text:
-        return None if is_unsaid(span) else ()
+        return None if is_unsaid(span) or '"parts"' not in text else ()
     if "server_tool_call" in text:
         return None
     try:
@@ -383,6 +391,7 @@ CONVENTION = Convention(
     definitions=definitions,
     context=context,
     error=error,
+    borrowed=_genai_scopes.borrowed,
     content_switch=(
         "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (or 'true' for older instrumentations)."
     ),

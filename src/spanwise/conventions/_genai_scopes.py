@@ -19,12 +19,21 @@ APART = BEDROCK | {"@traceloop/instrumentation-anthropic"}
 """They count the tokens of a cache beside the input, as the provider does."""
 OPENAI_JS = "@traceloop/instrumentation-openai"
 """Of the Responses API it prints the list that was sent as if a user had said it, and leaves out what is no text."""
-_UNSAID = '"parts":[{"type":"text","content":""}]'
+SPLUNK = "opentelemetry.util.genai.handler"
+"""Splunk's fork of OpenTelemetry's util, through which its instrumentations of all frameworks write."""
+_UNSAID = {OPENAI_JS: '"parts":[{"type":"text","content":""}]', SPLUNK: '"parts": ["ToolCall"]'}
+"""What stands in the place of an answer whose requests for tools were left out."""
+LANGTRACE = "langtrace_python_sdk.instrumentation.openai.instrumentation"
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
 """What LangGraph and its users call the node, or its function, in which an agent runs."""
 LANGCHAIN = "opentelemetry.instrumentation.genai.langchain"
+AZURE_LANGCHAIN = (
+    "Set AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true, or give the tracer enable_content_recording=True."
+)
 _SEMANTIC_KERNEL = "Set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true."
 CONTENT_SWITCHES: Mapping[str, str] = {
+    "AzureAIOpenTelemetryTracer": AZURE_LANGCHAIN,
+    "azure.core.tracing.ext.opentelemetry_span": "Set AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true.",
     "autogen-core": "Its own spans never carry content: install openinference-instrumentation-autogen-agentchat.",
     "semantic_kernel.utils.telemetry.agent_diagnostics.decorators": (
         f"{_SEMANTIC_KERNEL} Hand the agent its messages as its first argument: those given by name are left out."
@@ -36,13 +45,31 @@ CONTENT_SWITCHES: Mapping[str, str] = {
     "semantic_kernel.functions.kernel_function": _SEMANTIC_KERNEL,
 }
 """What to do about missing content, for scopes that speak the generic dialect and have a switch of their own."""
+_CONTENT_SWITCHES_OF: Mapping[tuple[str, object], str] = {
+    ("gcp.vertex.agent", "go"): (
+        "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true and export the log events of ADK for Go, set up "
+        "by its package `telemetry`."
+    ),
+}
+"""The same for one scope name in one language."""
+
+
+def content_switch(span: RawSpan) -> str:
+    """The switch of the span's own scope; empty where its dialect's is right."""
+    scope = span.scope
+    by_language = _CONTENT_SWITCHES_OF.get((scope.name, scope.resource.get("telemetry.sdk.language")))
+    return by_language or CONTENT_SWITCHES.get(scope.name, "")
 
 
 def is_plumbing(span: RawSpan) -> bool:
     """LangChain's pieces around an agent (`RunnableAssign<...>`, a parser, a node's function) are said to be agents."""
     name = span.attributes.get("gen_ai.agent.name")
-    return isinstance(name, str) and (
-        name in NODES or name.startswith(("Runnable", "ToolsAgent", "ReActSingleInput", "route_to_"))
+    if type(name) is not str:
+        return False
+    if name.startswith("Runnable") or name.endswith(("PromptTemplate", "OutputParser")):
+        return True
+    return span.scope.name == LANGCHAIN and (
+        name in NODES or name.startswith(("ToolsAgent", "ReActSingleInput", "route_to_"))
     )
 
 
@@ -72,11 +99,13 @@ def with_answer_apart(got: tuple[Message, ...] | None) -> tuple[Message, ...] | 
 def mended(
     span: RawSpan, sent: tuple[Message, ...] | None, got: tuple[Message, ...] | None, memo: Memo
 ) -> tuple[tuple[Message, ...] | None, tuple[Message, ...] | None]:
-    """What was sent and answered, without what Google's client and OpenAI's in JavaScript are recorded to add."""
+    """What was sent and answered, without what some instrumentations add or put in the place of what was said."""
     scope = span.scope.name
     if scope in GOOGLE:
         return without_google_envelopes(sent, memo), with_answer_apart(got)
-    return (_unprinted(sent, memo), None if is_unsaid(span) else got) if scope == OPENAI_JS else (sent, got)
+    if is_unsaid(span) or (scope == LANGTRACE and is_swallowed(span, got)):
+        got = None
+    return _unprinted(sent, memo) if scope == OPENAI_JS else sent, got
 
 
 def _unprinted(sent: tuple[Message, ...] | None, memo: Memo) -> tuple[Message, ...] | None:
@@ -86,12 +115,21 @@ def _unprinted(sent: tuple[Message, ...] | None, memo: Memo) -> tuple[Message, .
     return (*sent[:-1], *(messages_of(sent[-1].text, memo) or sent[-1:]))
 
 
+def is_swallowed(span: RawSpan, got: tuple[Message, ...] | None) -> bool:
+    """Langtrace records no calls of a stream, but the pieces of their arguments as text, and none of a response."""
+    attributes = span.attributes
+    if attributes.get("gen_ai.request.stream") is True and "gen_ai.request.tools" in attributes:
+        return True
+    return not any(part.text or part.type == "tool_call" for message in got or () for part in message.parts)
+
+
 def is_unsaid(span: RawSpan) -> bool:
-    """The answer is recorded as an empty text: what the model asked for was left out."""
-    if span.scope.name != OPENAI_JS:
+    """The answer is recorded as an empty text or a bare word: what the model asked for was left out."""
+    unsaid = _UNSAID.get(span.scope.name)
+    if unsaid is None:
         return False
     text = span.attributes.get("gen_ai.output.messages")
-    return isinstance(text, str) and _UNSAID in text and "tool_call" not in text
+    return isinstance(text, str) and unsaid in text and '"tool_call"' not in text
 
 
 def with_cached(used: LLMFields, span: RawSpan) -> LLMFields:
@@ -99,3 +137,8 @@ def with_cached(used: LLMFields, span: RawSpan) -> LLMFields:
     if span.scope.name in APART and used.input_tokens is not None:
         used.input_tokens += (used.cache_read_tokens or 0) + (used.cache_write_tokens or 0)
     return used
+
+
+def borrowed(span: RawSpan) -> bool:
+    """ADOT's error on an OpenAI agent's workflow: that of a tool of which the model was told, and the run went on."""
+    return span.name.startswith("invoke_workflow") and span.status_message.startswith("Error running tool (non-fatal)")

@@ -6,14 +6,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+import msgspec
+
 from spanwise.conventions._messages import items
+from spanwise.conventions._reprs import read_repr
+from spanwise.conventions._returned import plain
 from spanwise.conventions._values import mapping_of, text_of
-from spanwise.model.content import HandoffFields, Memo
+from spanwise.model.content import HandoffFields, Memo, ToolFields
 from spanwise.model.raw import RawSpan
 
 _PAUSES = ("GraphInterrupt", "NodeInterrupt")
+_MESSAGE = frozenset({"name", "tool_call_id", "content"})
+PRINTED = ("content=", "ToolMessage(", "Command(")
+"""How the text begins of a tool's message, or of a command that holds one, as Python prints it."""
+ENVELOPES = frozenset({"conte", '"cont', "ToolM", '"Tool', "Comma", '"Comm', '{"nam'})
+"""How a result begins that may be the message in which it is told to the model."""
+_CALL_ID = re.compile(r"tool_call_id='([^']*)'")
+_CONTENT = re.compile(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[ ,)])""", re.DOTALL)
 _COMMAND = frozenset({"graph", "update", "goto", "resume"})
 
 
@@ -38,6 +50,46 @@ def told_by_command(result: object, memo: Memo) -> object:
         if message is not None and message.get("type") == "tool":
             return message.get("content")
     return None
+
+
+def open_message(result: str, said: ToolFields, memo: Memo) -> None:
+    """Take a call's result out of the tool's message, which names the call; text that is no such message stays."""
+    message = tool_message(result, memo)
+    if message is not None and message.call_id is not None:
+        said.result = message.value
+        said.call_id = said.call_id or message.call_id
+        said.failed = said.failed or message.failed
+
+
+class ToolMessage(msgspec.Struct, gc=False):
+    """What the model is told of a call."""
+
+    value: object
+    failed: bool = False
+    call_id: str | None = None
+
+
+def tool_message(text: str, memo: Memo) -> ToolMessage | None:
+    """A tool's message as Python prints it, alone or in a command, or as `langchain-azure-ai` writes it; else None."""
+    decoded = memo.json(text)
+    if isinstance(decoded, str):
+        return printed_message(decoded, memo)
+    fields = mapping_of(decoded)
+    if fields is None or _MESSAGE.symmetric_difference(fields):
+        return None
+    return ToolMessage(fields["content"], call_id=text_of(fields["tool_call_id"]))
+
+
+def printed_message(text: str, memo: Memo) -> ToolMessage | None:
+    """A tool's message as Python prints it; of a command the last one, before which it may pass on a conversation."""
+    if not text.startswith(PRINTED):
+        return None
+    found = _CONTENT.search(text, max(text.rfind("ToolMessage("), 0))
+    if found is None:
+        return None
+    call_id = _CALL_ID.search(text, found.end())
+    failed = text.find("status='error'", found.end()) >= 0
+    return ToolMessage(plain(read_repr(found.group(1)), memo), failed, call_id.group(1) if call_id else None)
 
 
 def is_paused(span: RawSpan) -> bool:

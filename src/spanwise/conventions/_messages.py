@@ -282,8 +282,18 @@ def _told_once(sent: Iterable[Message]) -> list[Message]:
     return out
 
 
+def _event_content(event: RawEvent, memo: Memo) -> Fields:
+    """The message that Azure's clients write as JSON into one attribute, without calls that are not told by name."""
+    fields = mapping_of(memo.json(event.attributes.get("gen_ai.event.content"))) or {}
+    inner = mapping_of(fields.get("message")) or fields
+    calls = items(inner.get("tool_calls"))
+    if not calls or all("function" in (mapping_of(call) or {}) for call in calls):
+        return fields
+    return {}
+
+
 def _event_message(event: RawEvent, role: str, memo: Memo) -> Message:
-    body = mapping_of(memo.json(event.body)) or {}
+    body = mapping_of(memo.json(event.body)) or _event_content(event, memo)
     fields: dict[str, object] = {**event.attributes, **body}
     if role == "choice":
         inner = memo.json(fields.get("message", fields.get("content")))

@@ -8,10 +8,18 @@ from spanwise.model.span import Span
 
 _CLIENTS = frozenset({"com.anthropic.sdk.python"})
 """Clients of providers that record their requests by themselves, whatever else records them."""
+_STACKING = frozenset({"org.springframework.boot"})
+"""Scopes that put a stream's next call inside the span of the one before it."""
 _SENT = ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens")
 _GOT = ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens")
 _HOPS = 16
 _OPEN = 32
+
+
+def is_next(span: Span, outer: Span) -> bool:
+    """Whether a model span inside another is the call after it, not a part of it."""
+    scope = span.raw.scope.name
+    return scope in _STACKING and scope == outer.raw.scope.name
 
 
 def by_response(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Span]]:

@@ -60,6 +60,8 @@ class ToolFields(msgspec.Struct, gc=False):
     """The dialect leaves failures unmarked and no whole result tells: neither success nor failure is known."""
     paused: bool = False
     """The call waits for somebody outside the run, and did neither succeed nor fail, whatever the span's status."""
+    bare: bool = False
+    """An uncertain call whose result is no value that tools return in this dialect: a failure if it reads like one."""
 
 
 class LLMFields(msgspec.Struct, gc=False):
@@ -79,6 +81,8 @@ class LLMFields(msgspec.Struct, gc=False):
     """The time to the first token or chunk of a streamed answer."""
     overcounted: bool = False
     """The span states totals, but more than its own run used is in them."""
+    own: bool = False
+    """The totals are those of the span's own calls: what agents below it used is not in them."""
 
 
 class ModelCall(msgspec.Struct, gc=False):
@@ -141,17 +145,20 @@ class ToolDefinition(msgspec.Struct, gc=False):
 
 REDACTED = ("__REDACTED__", "<REDACTED>", "[REDACTED]", "[Scrubbed due to", "Error details are redacted")
 
+_MASKS = frozenset({"***", "[re"})
+"""How text begins that may be nothing but a mask."""
+
 
 def is_redacted(value: object) -> bool:
     """The value stands for content that somebody removed on purpose."""
     if not isinstance(value, str) or len(value) >= 400:
         return False
-    return any(mark in value for mark in REDACTED) or (value[:3] == "***" and is_mask(value))
+    return any(mark in value for mark in REDACTED) or (value[:3] in _MASKS and is_mask(value))
 
 
 def is_mask(text: str) -> bool:
     """The text is nothing but what a mask put in the place of another: asterisks, or `[REDACTED]` alone."""
-    return text in REDACTED or (text[:3] == "***" and not text.strip("*"))
+    return text in REDACTED or text == "[redacted]" or (text[:3] == "***" and not text.strip("*"))
 
 
 TRUNCATED = "[truncated]"
@@ -170,6 +177,9 @@ def state_of(recorded: object, value: object) -> ContentState:
     return "present"
 
 
+_BEGINNINGS = frozenset('{["-0123456789tfn ')
+"""What JSON text begins with. To look is cheap; to look long prose up in a table is not."""
+_NAMES = ("true", "false", "null")
 _PRINTED = ("{'", "[{'", "['", "[[", "[(")
 _PRINTED_LIMIT = 100_000
 
@@ -221,17 +231,18 @@ class Memo:
         Lists and mappings that Python printed are read too, for frameworks pass tool results on as `str(result)`.
         Text that does not parse stays text: a tool may well return a sentence.
         """
-        if not isinstance(value, str):
+        if not isinstance(value, str) or value[:1] not in _BEGINNINGS:
+            return value
+        if value[0] in "tfn" and not value.startswith(_NAMES):
             return value
         found = self._json.get(value, self)
         if found is not self:
             return found
         decoded: object = value
-        if value and value[0] in '{["-0123456789tfn ':
-            try:
-                decoded = msgspec.json.decode(value)
-            except (msgspec.DecodeError, RecursionError):
-                decoded = _printed(value) if value.startswith(_PRINTED) and len(value) <= _PRINTED_LIMIT else value
+        try:
+            decoded = msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError):
+            decoded = _printed(value) if value.startswith(_PRINTED) and len(value) <= _PRINTED_LIMIT else value
         self._json[value] = decoded
         return decoded
 

@@ -26,7 +26,7 @@ from spanwise.model.calls import (
     ToolCall,
     Who,
 )
-from spanwise.model.clients import by_response
+from spanwise.model.clients import by_response, is_next
 from spanwise.model.content import Memo, ToolDefinition
 from spanwise.model.effects import has_effect
 from spanwise.model.episodes import Episode, episodes_of
@@ -202,7 +202,8 @@ class Run:
         if "generation" in kinds:
             members = sorted((*members, *kinds["generation"]), key=lambda span: span.index)
         spans = self.trace.spans
-        holders = [h for span in members if (h := span.holder) >= 0 and spans[h].kind in LLM_KINDS]
+        inside = [span for span in members if (h := span.holder) >= 0 and spans[h].kind in LLM_KINDS]
+        holders = [span.holder for span in inside if not is_next(span, spans[span.holder])]
         if not holders:
             return by_response([[span] for span in members], spans)
         inner = Counter(holders)

@@ -4,8 +4,12 @@
  * conventions/__init__.py, for spans whose attributes are a plain dict.
  */
 #include "core.h"
+#include <stdint.h>
 
 #define PACE 64
+#define MOST_MARKS 64
+/* Names of attributes are told apart by so many bits of their hashes before any is looked up. */
+#define SIEVE 256
 
 enum { RUNNER = 1, AGENT = 2, HOLDER = 4 };
 
@@ -28,6 +32,7 @@ typedef struct {
     PyObject *unknown;  /* the dialect and kind of a span that nothing knows */
     Mark *marks;
     Py_ssize_t count;
+    uint64_t sieve[SIEVE]; /* by a name's hash the marks, as bits, whose key that name may be */
 } Linker;
 
 static PyTypeObject *linker_type(PyObject *module);
@@ -58,6 +63,10 @@ static int
 take_marks(Linker *self, PyObject *marks)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(marks);
+    if (count > MOST_MARKS) {
+        PyErr_Format(PyExc_ValueError, "%zd marks, at most %d are looked for", count, MOST_MARKS);
+        return -1;
+    }
     self->marks = PyMem_Calloc(count ? count : 1, sizeof(Mark));
     if (self->marks == NULL) {
         PyErr_NoMemory();
@@ -72,6 +81,8 @@ take_marks(Linker *self, PyObject *marks)
             mark->key = mark->dialect = mark->kind = NULL;
             return -1;
         }
+        Py_hash_t hash = PyObject_Hash(mark->key);
+        self->sieve[(size_t)hash % SIEVE] |= (uint64_t)1 << i;
         Py_INCREF(mark->key);
         Py_INCREF(mark->dialect);
         Py_INCREF(mark->kind);
@@ -231,6 +242,21 @@ ask(PyObject *teller, PyObject *raw, PyObject **kind)
     return 1;
 }
 
+/* The marks, as bits, that may be among some attributes; no other is. */
+static uint64_t
+marks_among(Linker *self, PyObject *attributes)
+{
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    uint64_t found = 0;
+    while (PyDict_Next(attributes, &at, &name, &value)) {
+        if (!PyUnicode_CheckExact(name))
+            return ~(uint64_t)0; /* it may be equal to anything */
+        found |= self->sieve[(size_t)PyObject_Hash(name) % SIEVE];
+    }
+    return found;
+}
+
 /* The dialect (borrowed) and the kind (a new reference) of a span. */
 static int
 classify(Linker *self, PyObject *raw, PyObject **dialect, PyObject **kind)
@@ -252,7 +278,10 @@ classify(Linker *self, PyObject *raw, PyObject **dialect, PyObject **kind)
             return known < 0 ? -1 : 0;
         }
     }
-    for (Py_ssize_t i = 0; i < self->count; i++) {
+    uint64_t among = marks_among(self, attributes);
+    for (Py_ssize_t i = 0; i < self->count && among >> i; i++) {
+        if (!(among >> i & 1))
+            continue;
         Mark *mark = &self->marks[i];
         PyObject *value = PyDict_GetItemWithError(attributes, mark->key);
         if (value == NULL) {
