@@ -36,6 +36,7 @@ class Kept:
     results: list[RunResult] = field(default_factory=list["RunResult"])
     threads: set[str] = field(default_factory=set[str])
     closed: bool = False
+    idle: bool = False
 
     def emit(self, results: Sequence[RunResult], /) -> None:
         """Wait, and keep the results."""
@@ -119,6 +120,18 @@ def test_what_is_shown_is_made_once() -> None:
     assert first.results[0] is last.results[0]
     assert 1 == calls.count("asked a@b.test")
     assert "" == bare.results[0].scores[0].reason
+
+
+def test_an_idle_sink_costs_nothing() -> None:
+    """A sink that would do nothing with results is not given any, and nothing is made for it."""
+    sink = Kept()
+    made, _ = delivery({"a": sink})
+    sink.idle = True
+    made.emit([result()], no_pause)
+    assert [] == sink.results
+    sink.idle = False
+    made.emit([result()], no_pause)
+    assert 1 == len(sink.results)
 
 
 def test_levels() -> None:

@@ -102,6 +102,22 @@ def test_masking_twice_is_masking_once(text: str) -> None:
     assert once == DEFAULT(once)
 
 
+@given(st.lists(st.lists(st.sampled_from(PIECES + JOINS), max_size=4).map("".join) | st.text(), max_size=4))
+def test_texts_that_are_looked_at_together(texts: list[str]) -> None:
+    """Texts that are clear together stay as they are, each of them."""
+    if DEFAULT.clears(texts):
+        assert texts == [DEFAULT(text) for text in texts]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_among_clear_texts(name: str) -> None:
+    """A secret in one of many texts is seen, and what has none is clear at once."""
+    assert not DEFAULT.clears(["18 degrees", SECRETS[name][0], "in both cities"])
+    assert DEFAULT.clears(["18 degrees", "in both cities: 12345"])
+    assert not Masking(functions=(str.upper,)).clears(["18 degrees"])
+    assert not DEFAULT.clears(["[masked: card]"])
+
+
 @given(st.sampled_from([text for text, _ in SECRETS.values()]), st.sampled_from(list(HARMLESS)))
 def test_neighbours(secret: str, other: str) -> None:
     """A secret is found on a line of its own, whatever stands above and below, and that stays."""

@@ -89,6 +89,8 @@ class Delivery:
         for name, sink in self.sinks.items() if results else ():
             pause()
             try:
+                if getattr(sink, "idle", False):
+                    continue
                 bare = self.levels[name] == "none"
                 if bare not in made:
                     made[bare] = self._shown(results, "none" if bare else "all", pause)
@@ -122,12 +124,7 @@ class Delivery:
 
     def _shown(self, results: Sequence[RunResult], content: Content, pause: Callable[[], None]) -> Sequence[RunResult]:
         mask = self._settings.mask
-
-        def masked(text: str) -> str:
-            pause()
-            return text if mask is None else mask(text)
-
-        return [shown(result, content=content, masking=masked) for result in results]
+        return [shown(result, content=content, masking=mask, pause=pause) for result in results]
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until the sinks have what they were given by now; False if the time did not suffice for one of them."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import cast
 
 from msgspec import structs
@@ -22,11 +21,15 @@ from spanwise.model.ports import Content, Mask
 from spanwise.model.result import RunResult
 from spanwise.model.score import Evidence, Score
 from spanwise.patterns import compile_finder
+from spanwise.secret_kinds import BUILT_IN, FIELD, Finder, has, may_hold
 
 __all__ = ["CONTENT", "DEFAULT", "KINDS", "Content", "Mask", "Masking", "masked", "shown"]
 
 CONTENT: tuple[Content, ...] = ("none", "evidence", "all")
 _DEPTH = 64
+_SEAM, _AT_ONCE = "\n", 20_000
+"""What stands between texts that are looked at together: no secret's form asks for anything else beside it. And how
+long they may be together."""
 _BITS = 256
 _ROUNDS = 4
 _DONE = re.compile(r"(\[masked: [^\[\]\n]{1,40}\])")
@@ -34,158 +37,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9 _-]{0,29}")
 _TYPE = re.compile(r"([A-Za-z_][A-Za-z0-9_.]{0,79})(?::|\Z)")
 _log = logging.getLogger("spanwise")
 
-# The built-in patterns. `(?<!...)` in front of a repeat without bound lets it begin once per run of its characters.
-
-_LEFT, _RIGHT = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
-_PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
-    r".*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----|\Z)",
-    re.DOTALL,
-)
-_URL = re.compile(r"(?<=://)([^\s/@:\"'?#\[\]]{0,200}:)([^\s/\"'?#\[\]]{1,200})(?=@)")
-_JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*){1,4}")
-_BEARER = re.compile(
-    r"(authorization\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?(?:bearer|basic|token)[ \t]{1,4})"
-    r"([A-Za-z0-9._~+/=-]{6,})"
-    rf"|({_LEFT}bearer[ \t]{{1,4}})(?=[A-Za-z._~+/=-]{{0,200}}[0-9])([A-Za-z0-9._~+/=-]{{16,}})",
-    re.IGNORECASE,
-)
-_KEY_PREFIXES = (
-    ("sk-", r"sk-(?=[A-Za-z_-]{0,200}[0-9])[A-Za-z0-9_-]{16,}"),  # OpenAI, Anthropic, OpenRouter, Langfuse
-    ("sk_", r"sk_(?:live|test)_[A-Za-z0-9]{10,}"),  # Stripe
-    ("rk_", r"rk_(?:live|test)_[A-Za-z0-9]{10,}"),
-    ("whsec_", r"whsec_[A-Za-z0-9+/=]{16,}"),
-    ("AKIA", rf"AKIA[A-Z0-9]{{16}}{_RIGHT}"),  # AWS
-    ("ASIA", rf"ASIA[A-Z0-9]{{16}}{_RIGHT}"),
-    *((f"gh{one}_", rf"gh{one}_[A-Za-z0-9]{{30,}}") for one in "pousr"),  # GitHub
-    ("github_pat_", r"github_pat_[A-Za-z0-9_]{22,}"),
-    ("glpat-", r"glpat-[A-Za-z0-9_-]{16,}"),  # GitLab
-    ("xox", r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),  # Slack
-    ("xapp-", r"xapp-[A-Za-z0-9-]{10,}"),
-    ("AIza", r"AIza[A-Za-z0-9_-]{30,}"),  # Google
-    ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}"),
-    ("hf_", r"hf_[A-Za-z0-9]{30,}"),  # Hugging Face
-    ("npm_", r"npm_[A-Za-z0-9]{30,}"),
-    ("pypi-", r"pypi-[A-Za-z0-9_-]{30,}"),
-    ("SG.", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),  # SendGrid
-    ("gsk_", r"gsk_[A-Za-z0-9]{30,}"),  # Groq
-    ("xai-", r"xai-[A-Za-z0-9]{30,}"),
-    ("pplx-", r"pplx-[A-Za-z0-9]{30,}"),  # Perplexity
-    ("tvly-", r"tvly-(?=[A-Za-z_-]{0,200}[0-9])[A-Za-z0-9_-]{16,}"),  # Tavily
-    ("r8_", r"r8_[A-Za-z0-9]{30,}"),  # Replicate
-    ("dapi", rf"dapi[0-9a-f]{{32}}{_RIGHT}"),  # Databricks
-    ("lsv2_", r"lsv2_(?:pt|sk)_[A-Za-z0-9_]{20,}"),  # LangSmith
-    ("pylf_", r"pylf_v[0-9]{1,3}_[A-Za-z0-9_]{16,}"),  # Logfire
-)
-_KEYS = tuple((mark, re.compile(rf"(?<![A-Za-z0-9_])(?:{pattern})")) for mark, pattern in _KEY_PREFIXES)
-_FIELDS = (
-    r"(?:[a-z0-9]{1,20}[_-]){0,3}"
-    r"(?:password|passwd|passphrase|api[_-]?key|secret|secret[_-]?key|private[_-]?key"
-    r"|(?:access|auth|refresh|bearer|session|id|api)[_-]?token)"
-)
-_FIELD = re.compile(rf"{_FIELDS}|pwd", re.IGNORECASE)
-# A value behind such a name: in JSON, in Python's own spelling, in JSON within JSON, quoted, and without quotes.
-_NAMED = re.compile(
-    rf"(?<![A-Za-z0-9_-]){_FIELDS}(?:"
-    r"\"\s?:\s?\"((?:[^\"\\\n]|\\.){1,2000})"
-    r"|'\s?:\s?'((?:[^'\\\n]|\\.){1,2000})"
-    r"|\\{1,3}\"\s?:\s?\\{1,3}\"([^\"\\]{1,2000})"
-    r"|\s?[=:]\s?\"([^\"\n]{1,2000})"
-    r"|\s?[=:]\s?'([^'\n]{1,2000})"
-    r"|=([^\s\"'&;,]{4,500}))"
-    r"|(?<![A-Za-z0-9_-])(?:pwd=|x-api-key:\s?)([^\s\"'&;,]{4,500})"
-    r"|(?<=[?&])(?:token|sig|signature)=([^\s\"'&;,]{8,500})",
-    re.IGNORECASE,
-)
-_HINTS = (
-    *("passw", "passphrase", "pwd", "secret", "api_key", "api-key", "apikey", "private", "sig"),
-    *("_token", "-token", "token=", "sstoken", "htoken", "ntoken", "itoken", "rtoken", "dtoken"),
-)
-_EMAIL = re.compile(
-    r"(?<![A-Za-z0-9._%+-])(?!git@)[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}"
-    + _RIGHT
-)
-_DIGITS = re.compile(r"[0-9][0-9]{3}[ -]?[0-9]{4}")
-_CARD = re.compile(
-    r"(?<![A-Za-z0-9_])(?<![0-9]\.)"
-    r"(?:[0-9]{13,19}|[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})"
-    r"(?![A-Za-z0-9_])(?!\.[0-9])"
-)
-# First digits and lengths of the cards that there are; a time in nanoseconds, which begins with 1, is none.
-_ISSUED = (
-    (re.compile(r"4"), {13, 16, 19}),
-    (re.compile(r"5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)"), {16}),
-    (re.compile(r"3[47]"), {15}),
-    (re.compile(r"3(?:0[0-5]|[68])"), {14}),
-    (re.compile(r"6(?:011|4[4-9]|5)|35(?:2[89]|[3-8])"), {16, 19}),
-    (re.compile(r"62"), {16, 17, 18, 19}),
-)
-
-
-def _is_card(text: str) -> bool:
-    """The digits are those of a card that could have been issued, and their check digit is right."""
-    digits = text.replace(" ", "").replace("-", "")
-    if not any(len(digits) in lengths and begun.match(digits) for begun, lengths in _ISSUED):
-        return False
-    odd, even = digits[-1::-2], digits[-2::-2]
-    return (sum(map(int, odd)) + sum(sum(divmod(2 * int(one), 10)) for one in even)) % 10 == 0
-
-
-_Finder = Callable[[str], Iterable[tuple[int, int]]]
-"""Where the secrets are in a text, from left to right, none over another."""
-
-
-def _matches(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Where a pattern matches: its last group that took part, else all of it."""
-    for found in pattern.finditer(text):
-        yield found.span(found.lastindex) if found.lastindex else found.span()
-
-
-def _apart(spots: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The spots from left to right, of those that begin at one place the longest, without what lies over another."""
-    end = 0
-    for begun, ended in sorted(spots, key=lambda spot: (spot[0], -spot[1])):
-        if begun >= end:
-            yield begun, ended
-            end = ended
-
-
-def _keys(text: str) -> Iterable[tuple[int, int]]:
-    found = [span for mark, pattern in _KEYS if mark in text for span in _matches(pattern, text)]
-    return _apart(found) if found else ()
-
-
-def _passwords(text: str) -> Iterable[tuple[int, int]]:
-    """Passwords in URLs, and values of what is named a password, a key, a secret or a token."""
-    spots = list(_matches(_URL, text)) if "://" in text else []
-    if ("=" in text or ":" in text) and _has(_HINTS, text.lower()):
-        spots += _matches(_NAMED, text)
-    return _apart(spots) if spots else ()
-
-
-def _tokens(text: str) -> Iterator[tuple[int, int]]:
-    spots = list(_matches(_JWT, text)) if "eyJ" in text else []
-    return _apart([*spots, *_matches(_BEARER, text)])
-
-
-def _cards(text: str) -> Iterable[tuple[int, int]]:
-    glimpse = _DIGITS.search(text)  # every number of a card begins so, and this takes a sixth of the time
-    found = None if glimpse is None else _CARD.search(text, glimpse.start())
-    if found is None:
-        return ()
-    return [one.span() for one in _CARD.finditer(text, found.start()) if _is_card(one.group())]
-
-
-# In this order: what holds another comes first.
-_BUILT_IN: Mapping[str, tuple[tuple[str, ...], _Finder]] = {
-    "private key": (("-----BEGIN ",), partial(_matches, _PRIVATE_KEY)),
-    "password": (("://", "=", ":"), _passwords),
-    "token": (("earer", "EARER", "uthorization", "UTHORIZATION", "eyJ"), _tokens),
-    "api key": ((), _keys),
-    "email": (("@",), partial(_matches, _EMAIL)),
-    "card": ((), _cards),
-}
-KINDS: tuple[str, ...] = tuple(_BUILT_IN)
+KINDS: tuple[str, ...] = tuple(BUILT_IN)
 """The built-in kinds of secrets."""
 
 
@@ -210,19 +62,19 @@ class Masking:
     functions: Sequence[Mask] = ()
     allow: Collection[str] = ()
     allow_patterns: Sequence[str] = ()
-    _finders: tuple[tuple[str, tuple[str, ...], _Finder], ...] = field(init=False, repr=False, compare=False)
+    _finders: tuple[tuple[str, tuple[str, ...], Finder], ...] = field(init=False, repr=False, compare=False)
     _allowed: frozenset[str] = field(init=False, repr=False, compare=False)
-    _allowing: tuple[_Finder, ...] = field(init=False, repr=False, compare=False)
+    _allowing: tuple[Finder, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        unknown = [kind for kind in self.kinds if kind not in _BUILT_IN]
+        unknown = [kind for kind in self.kinds if kind not in BUILT_IN]
         if unknown:
             raise SpecError(f"unknown kind of secret {unknown[0]!r}; known: {', '.join(KINDS)}")
         odd = [name for name in self.patterns if _NAME.fullmatch(name) is None]
         if odd:
             raise SpecError(f"read {odd[0]!r}, expected a name of at most 30 letters, digits, spaces, _ and -")
         own = [(name, (), compile_finder(text)) for name, text in self.patterns.items()]
-        built_in = [(kind, *one) for kind, one in _BUILT_IN.items() if kind in self.kinds]
+        built_in = [(kind, *one) for kind, one in BUILT_IN.items() if kind in self.kinds]
         object.__setattr__(self, "_finders", (*built_in, *own))
         object.__setattr__(self, "_allowed", frozenset(self.allow))
         object.__setattr__(self, "_allowing", tuple(compile_finder(rf"\A(?:{one})\z") for one in self.allow_patterns))
@@ -239,26 +91,35 @@ class Masking:
         # Masking one secret uncovers the next, over and over: a regex of the user's own that knows no end.
         return "[masked: all]"
 
+    def clears(self, texts: Iterable[str], /) -> bool:
+        """Whether all of these texts would stay as they are, as far as one look at them together tells."""
+        text = _SEAM.join(texts)
+        if self.functions or self.patterns or len(text) > _AT_ONCE or "[masked: " in text:
+            return False
+        return not may_hold(text) or not any(
+            any(True for _ in finder(text)) for _, marks, finder in self._finders if not marks or has(marks, text)
+        )
+
     def of_field(self, name: str, value: str, /) -> str:
         """The value of a field, which is masked as a whole where the field's name is that of a secret."""
-        hides = "password" in self.kinds and value and _FIELD.fullmatch(name) is not None
+        hides = "password" in self.kinds and value and FIELD.fullmatch(name) is not None
         if hides and not self._is_allowed(value) and _DONE.fullmatch(value) is None:
             return "[masked: password]"
         return self(value)
 
     def _once(self, text: str) -> str:
         for kind, marks, finder in self._finders:
-            if not marks or _has(marks, text):
+            if not marks or has(marks, text):
                 text = self._without(text, kind, finder)
         return text
 
-    def _without(self, text: str, kind: str, finder: _Finder) -> str:
+    def _without(self, text: str, kind: str, finder: Finder) -> str:
         if "[masked: " in text:
             pieces = _DONE.split(text)
             return "".join(one if at % 2 else self._cut(one, kind, finder) for at, one in enumerate(pieces))
         return self._cut(text, kind, finder)
 
-    def _cut(self, text: str, kind: str, finder: _Finder) -> str:
+    def _cut(self, text: str, kind: str, finder: Finder) -> str:
         spots = finder(text)
         if spots == ():
             return text
@@ -272,13 +133,6 @@ class Masking:
 
     def _is_allowed(self, text: str) -> bool:
         return text in self._allowed or any(True for finder in self._allowing for _ in finder(text))
-
-
-def _has(marks: tuple[str, ...], text: str) -> bool:
-    for mark in marks:  # noqa: SIM110  (any() takes three times as long, and this runs for every text)
-        if mark in text:
-            return True
-    return False
 
 
 def _called(function: Mask, text: str) -> str:
@@ -334,18 +188,49 @@ def _table(table: Mapping[object, object], mask: Mask, depth: int) -> dict[str, 
 # What a sink is given
 
 
-def shown(result: RunResult, *, content: Content, masking: Mask | None = DEFAULT) -> RunResult:
+def shown(
+    result: RunResult,
+    *,
+    content: Content,
+    masking: Mask | None = DEFAULT,
+    pause: Callable[[], None] | None = None,
+) -> RunResult:
     """The result as a sink may let it out: scores with as much content as asked for, their secrets masked.
 
     At `none` reasons, issues, recommendations and quotes are empty, but for the type of an exception; names, values,
-    labels, ids of spans and evaluators stay. The run is the same object: it still holds what was captured.
+    labels, ids of spans and evaluators stay. The run is the same object: it still holds what was captured. `pause` is
+    called before each text that is masked.
     """
     if content == "none":
         return replace(result, scores=tuple(map(_bare, result.scores)))
     if masking is None:
         return result
-    scores = tuple(_masked_score(score, masking) for score in result.scores)
+    if pause is not None:
+        pause()
+    if isinstance(masking, Masking) and masking.clears(_texts(result.scores)):
+        return result
+    mask = masking if pause is None else _paced(masking, pause)
+    scores = tuple(_masked_score(score, mask) for score in result.scores)
     return result if scores == result.scores else replace(result, scores=scores)
+
+
+def _texts(scores: Iterable[Score]) -> list[str]:
+    """All that scores say in words."""
+    found: list[str] = []
+    for score in scores:
+        found.append(score.reason)
+        found += score.issues
+        found += score.recommendations
+        found += [one.quote for one in score.evidence]
+    return found
+
+
+def _paced(masking: Mask, pause: Callable[[], None]) -> Mask:
+    def masked(text: str, /) -> str:
+        pause()
+        return masking(text)
+
+    return masked
 
 
 def _bare(score: Score) -> Score:

@@ -329,6 +329,11 @@ class SpanScores:
         self.score = score
         _captures[id(self)] = self
 
+    @property
+    def idle(self) -> bool:
+        """There is nobody to hand results to."""
+        return not _exporters
+
     def emit(self, results: Sequence[RunResult], /) -> None:
         """Hand the results over, trace by trace."""
         traces: dict[str, list[RunResult]] = {}

@@ -57,9 +57,9 @@ class Sink(Protocol):
     """A destination of results.
 
     It may say more of itself: `emits`, the content that it lets out where the user set nothing (a `Content`; "all"
-    where it does not say); `inline = True`, if it never waits and needs no thread of its own; `drops`, how many
-    results it refused, by reason; `held`, how many it holds in memory only; and `flush(timeout_s) -> bool`, which
-    waits until what it was given has arrived.
+    where it does not say); `inline = True`, if it never waits and needs no thread of its own; `idle`, while
+    it would do nothing with results; `drops`, how many it refused, by reason; `held`, how many it holds in memory only;
+    and `flush(timeout_s) -> bool`, which waits until what it was given has arrived.
     """
 
     def emit(self, results: Sequence[RunResult], /) -> None: ...

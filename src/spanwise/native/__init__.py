@@ -76,6 +76,14 @@ class Wire(Protocol):
         ...
 
 
+class Marks(Protocol):
+    """Looks for any of many short texts at once: the twin of `_may_hold` in secret_kinds.py."""
+
+    def among(self, text: str, /) -> bool:
+        """Whether one of them, or a row of digits, stands in the text; True, too, where that takes a closer look."""
+        ...
+
+
 class Core(Protocol):
     """What the compiled module holds."""
 
@@ -113,6 +121,10 @@ class Core(Protocol):
 
     def unlike(self, names: list[str], arguments: list[object], /) -> bool:
         """Whether it is sure, by their names and arguments as recorded, that no two calls ask nearly the same."""
+        ...
+
+    def Marks(self, exact: tuple[str, ...], folded: tuple[str, ...], digits: int, /) -> Marks:  # noqa: N802
+        """Marks as they stand, others whatever the case of their letters, and a row of so many digits."""
         ...
 
     def Wire(  # noqa: N802

@@ -25,7 +25,7 @@ static int
 fill(PyObject *module)
 {
     if (add_link(module) < 0 || add_fields(module) < 0 || add_wire(module) < 0 || add_alike(module) < 0
-        || add_sizes(module) < 0)
+        || add_sizes(module) < 0 || add_marks(module) < 0)
         return -1;
     return 0;
 }

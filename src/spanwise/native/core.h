@@ -27,5 +27,6 @@ int add_fields(PyObject *module);
 int add_wire(PyObject *module);
 int add_alike(PyObject *module);
 int add_sizes(PyObject *module);
+int add_marks(PyObject *module);
 
 #endif
