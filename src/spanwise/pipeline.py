@@ -134,6 +134,10 @@ class Pipeline:
         """Take one record, in any order."""
         self.assembler.add(record, now_ns)
 
+    def add_all(self, records: list[Record], now_ns: int) -> None:
+        """Take some records."""
+        self.assembler.add_all(records, now_ns)
+
     def work(self, now_ns: int) -> None:
         """Score what is finished by now."""
         self._give(self.assembler.finished(now_ns), now_ns)

@@ -251,7 +251,7 @@ def test_many_threads(make: Callable[..., App]) -> None:
 def test_no_error_reaches_the_app(make: Callable[..., App], caplog: pytest.LogCaptureFixture) -> None:
     """What goes wrong is counted, and logged once."""
     app = make()
-    app.sync._records = None
+    app.sync._record = None
     app.run()
     app.run()
     assert (2, 1) == (app.sync.stats.skipped["failures"], len(caplog.records))

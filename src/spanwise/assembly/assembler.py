@@ -25,34 +25,24 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from hashlib import blake2b
 
-from spanwise.assembly.bounds import LIVE, OFFLINE, SERVICE, AssemblySettings, AssemblyStats, Finish, Refusal
+from spanwise.assembly.bounds import LIVE, OFFLINE, SERVICE, AssemblySettings, AssemblyStats, Finish, Finished, Refusal
 from spanwise.assembly.entry import Entry
 from spanwise.assembly.links import fullness
 from spanwise.assembly.refusals import Refusals, time_of
+from spanwise.assembly.rows import hold_row
 from spanwise.assembly.sizes import size_of
 from spanwise.assembly.tree import build_trace
 from spanwise.model.canonical import shown
 from spanwise.model.ports import Record
 from spanwise.model.raw import Key, LogEvent, SpanRecord
-from spanwise.model.trace import Trace
 
 __all__ = [
     "LIVE", "SERVICE", "Assembler", "AssemblySettings", "AssemblyStats", "Finish", "Finished", "Refusal", "size_of"
 ]  # fmt: skip
 
 _SLACK = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """A finished trace. `reason` tells why it is held finished, `revision` how often it was handed out."""
-
-    trace: Trace
-    revision: int
-    reason: str
 
 
 class Assembler:
@@ -79,9 +69,7 @@ class Assembler:
         self._bytes = 0
         self._done_spans = 0
         self._done_bytes = 0
-        bounds = (settings.max_trace_spans, settings.max_spans, settings.max_bytes)
-        self._bounded = any(bound is not None for bound in bounds)
-        self._ending = settings.finish != "end"
+        self._bounded = {settings.max_trace_spans, settings.max_spans, settings.max_bytes} != {None}
 
     @property
     def held(self) -> int:
@@ -108,9 +96,7 @@ class Assembler:
         key = record.trace_id
         entry = self._open.get(key)
         if entry is not None:
-            if self.settings.idle_ns is not None:
-                self._open.move_to_end(key)
-                entry.touched_ns = now_ns
+            self._touch(entry, now_ns)
         else:
             entry = self._done.get(key) or self._admit(record, now_ns)
             if entry is None:
@@ -126,12 +112,35 @@ class Assembler:
         if entry.state == "done":
             self._dirty[key] = None
             self._count_done(entry)
-        elif is_span and self._ending and entry.due_ns < 0 and self._ends(record):
+        elif is_span and self.settings.finish != "end" and entry.due_ns < 0 and self._ends(record):
             if self._refusals.doubted(record):
                 self._refuse(entry, "doubtful")
                 return
             entry.due_ns = now_ns + self.settings.grace_ns
             self._due.append((entry.due_ns, entry))
+
+    def add_all(self, records: list[Record], now_ns: int) -> None:
+        """Take records as `add` takes each of them."""
+        at = 0
+        while at < len(records):
+            entry = self._open.get(records[at].trace_id)
+            count, size = (
+                (0, 0) if entry is None else hold_row(records, at, entry, self.settings, (self._spans, self._bytes))
+            )
+            if entry is None or not count:
+                self.add(records[at], now_ns)
+                count = 1
+            else:
+                self._touch(entry, now_ns)
+                self.stats.received += count
+                self._spans += count
+                self._bytes += size
+            at += count
+
+    def _touch(self, entry: Entry, now_ns: int) -> None:
+        if self.settings.idle_ns is not None:
+            self._open.move_to_end(entry.key)
+            entry.touched_ns = now_ns
 
     def _hold_again(self, entry: Entry, record: SpanRecord) -> bool:
         """Hold a span of an id that is held already, if it is the fuller of the two."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from spanwise.errors import ModelError
+from spanwise.model.trace import Trace
 
 Finish: TypeAlias = Literal["local_root", "top_root", "end"]
 Refusal: TypeAlias = Literal["traces", "spans_per_trace", "spans", "bytes", "unfinished", "queue", "doubtful"]
@@ -67,3 +68,12 @@ class AssemblyStats:
     refused_traces: dict[str, int] = field(default_factory=dict[str, int])
     finished: int = 0
     again: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A finished trace. `reason` tells why it is held finished, `revision` how often it was handed out."""
+
+    trace: Trace
+    revision: int
+    reason: str

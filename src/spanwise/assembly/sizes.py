@@ -10,7 +10,7 @@ from spanwise.model.ports import Record
 from spanwise.model.raw import LogEvent, PackedSpan
 from spanwise.native import core
 
-_RECORD, _PACKED, _VALUE = 420, 360, 64
+RECORD, _PACKED, VALUE = 420, 360, 64
 """What a record takes beside its attributes and text, one that is packed beside its bytes, and each attribute beside
 its text; keys are shared."""
 _text_in = None if core is None else core.text_in
@@ -22,12 +22,12 @@ def size_of(record: Record) -> int:
         return 200 + _size(record.event.attributes) + (len(str(record.event.body)) if record.event.body else 0)
     if isinstance(record, PackedSpan):
         return _PACKED + len(record.content)
-    size = _RECORD + len(record.name) + _size(record.attributes)
+    size = RECORD + len(record.name) + _size(record.attributes)
     return size + sum([_size(event.attributes) for event in record.events]) if record.events else size
 
 
 def _size(attributes: Mapping[str, object]) -> int:
-    total = _VALUE * len(attributes)
+    total = VALUE * len(attributes)
     if _text_in is not None and (text := _text_in(attributes)) >= 0:
         return total + text
     for value in attributes.values():

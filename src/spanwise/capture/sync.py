@@ -21,7 +21,7 @@ from opentelemetry.trace import SpanContext
 from spanwise.assembly.tree import build_trace
 from spanwise.capture._sdk_private import add_attributes
 from spanwise.capture.reading import SpanParts, read
-from spanwise.capture.records import Records
+from spanwise.capture.records import recorder
 from spanwise.evaluators.cost import Cost
 from spanwise.evaluators.handoffs import Handoffs
 from spanwise.evaluators.latency import Latency
@@ -100,7 +100,7 @@ class SyncScores(SpanProcessor):
         self._max_spans = max_spans
         self._open: dict[int, _Open] = {}
         self._lock = threading.Lock()
-        self._records = Records()
+        self._record = recorder()
         self._rate = math.inf
         self._warm()
 
@@ -168,7 +168,7 @@ class SyncScores(SpanProcessor):
 
     def _below(self, trace_id: int, root: int, held: _Open) -> list[RawSpan]:
         """The spans at and below a local root; those of another one in the same trace are kept for that."""
-        raws = [raw for parts in held.parts if isinstance(raw := self._records.of(parts), RawSpan)]
+        raws = [raw for parts in held.parts if isinstance(raw := self._record(parts), RawSpan)]
         parents = {raw.span_id: raw.parent_id for raw in raws if raw.span_id != root}
         above: dict[object, bool] = {root: True}
         for raw in raws:

@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable
 
 from spanwise.capture.intake import Captured, Intake
-from spanwise.capture.records import Records
+from spanwise.capture.records import recorder
+from spanwise.model.ports import Record
 from spanwise.pipeline import Pipeline
 
 SLICE_NS = 100_000
@@ -54,7 +55,7 @@ class Worker:
         self.taken = 0
         self.own = 0
         """Spans that Spanwise itself emitted."""
-        self._records = Records()
+        self._record = recorder()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closing = False
@@ -91,7 +92,7 @@ class Worker:
         self._flushes = []
         self._breath = Breath()
         self.taken = self.own = 0
-        self._records = Records()
+        self._record = recorder()
         self.pipeline = self._make(self._breath)
 
     def flush(self, timeout_s: float) -> bool:
@@ -144,11 +145,22 @@ class Worker:
 
     def _turn(self) -> None:
         items, pipeline, breath = self.intake.items, self.pipeline, self._breath
-        now_ns = time.monotonic_ns()
-        for number in range(1, len(items) + 1):
-            captured = items.popleft()
+        left = len(items)
+        while left > 0:
+            pipeline.add_all(self._recorded(min(left, _PIECE)), time.monotonic_ns())
+            left -= _PIECE
+            breath()
+        self._refuse_torn()
+        pipeline.work(time.monotonic_ns())
+
+    def _recorded(self, count: int) -> list[Record]:
+        """The records of the next so many that were captured, but for what Spanwise itself emitted."""
+        take, record_of = self.intake.items.popleft, self._record
+        records: list[Record] = []
+        for _ in range(count):
+            captured = take()
             try:
-                record = self._records.of(captured)
+                record = record_of(captured)
             except Exception:  # noqa: BLE001  (somebody's attributes; the other records have to be taken all the same)
                 self._unreadable(captured)
                 continue
@@ -156,12 +168,8 @@ class Worker:
             if record is None:
                 self.own += 1
             else:
-                pipeline.add(record, now_ns)
-            if number % _PIECE == 0:
-                breath()
-                now_ns = time.monotonic_ns()
-        self._refuse_torn()
-        pipeline.work(time.monotonic_ns())
+                records.append(record)
+        return records
 
     def _refuse_torn(self) -> None:
         torn, until_ns = self.intake.taken()

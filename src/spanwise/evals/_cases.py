@@ -31,7 +31,7 @@ from spanwise.assembly.tree import build_trace
 from spanwise.capture._sdk_private import evaluated_task
 from spanwise.capture.intake import EventParts
 from spanwise.capture.reading import SpanParts, read
-from spanwise.capture.records import Records
+from spanwise.capture.records import recorder
 from spanwise.model.raw import LogEvent, RawSpan
 from spanwise.model.trace import Trace
 
@@ -89,9 +89,9 @@ class Case:
         """What the last attempt did, as one trace; None where it left no span."""
         if self.refused or not self.held:
             return None
-        records = Records()
+        record_of = recorder()
         parts_of_all = (*self.ended, *map(read, list(self.open.values())))
-        found = [records.of(parts) for parts in parts_of_all if parts is not None]
+        found = [record_of(parts) for parts in parts_of_all if parts is not None]
         raws = [one for one in found if isinstance(one, RawSpan)]
         for raw in raws:
             if raw.parent_id in self.around:
@@ -99,7 +99,7 @@ class Case:
         if not raws:
             return None
         ids = {raw.span_id for raw in raws}
-        events = [one for parts in self.events if isinstance(one := records.of(parts), LogEvent) and one.span_id in ids]
+        events = [one for parts in self.events if isinstance(one := record_of(parts), LogEvent) and one.span_id in ids]
         first = min(raws, key=attrgetter("start_ns"))
         return build_trace(first.trace_id, raws, events=events)
 

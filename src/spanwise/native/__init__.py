@@ -84,6 +84,16 @@ class Marks(Protocol):
         ...
 
 
+class Rows(Protocol):
+    """Holds many records of one trace at once: the twin of `_row` in assembly/rows.py."""
+
+    def hold(
+        self, records: Sequence[object], at: int, key: object, spans: object, most: tuple[int, int], /
+    ) -> tuple[int, int]:
+        """How many of the records from there on are in `spans` now, and how many bytes they hold; at most so many."""
+        ...
+
+
 class Core(Protocol):
     """What the compiled module holds."""
 
@@ -121,6 +131,18 @@ class Core(Protocol):
 
     def unlike(self, names: list[str], arguments: list[object], /) -> bool:
         """Whether it is sure, by their names and arguments as recorded, that no two calls ask nearly the same."""
+        ...
+
+    def Recorder(  # noqa: N802
+        self, raw: type, slow: Callable[..., T], scope_of: Callable[..., object], constants: tuple[object, ...], /
+    ) -> Callable[..., T]:
+        """What makes records of what was captured, as `slow` does."""
+        ...
+
+    def Rows(  # noqa: N802
+        self, raw: type, packed: type, size_of: Callable[..., int], record: int, value: int, /
+    ) -> Rows:
+        """What holds records of these types, weighed as `size_of` does."""
         ...
 
     def Marks(self, exact: tuple[str, ...], folded: tuple[str, ...], digits: int, /) -> Marks:  # noqa: N802

@@ -21,11 +21,22 @@ slot_of(PyTypeObject *type, const char *field)
     return at;
 }
 
+int
+add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type == NULL)
+        return -1;
+    int failed = PyModule_AddType(module, (PyTypeObject *)type);
+    Py_DECREF(type);
+    return failed;
+}
+
 static int
 fill(PyObject *module)
 {
     if (add_link(module) < 0 || add_fields(module) < 0 || add_wire(module) < 0 || add_alike(module) < 0
-        || add_sizes(module) < 0 || add_marks(module) < 0)
+        || add_sizes(module) < 0 || add_marks(module) < 0 || add_records(module) < 0)
         return -1;
     return 0;
 }

@@ -22,11 +22,18 @@ slot(PyObject *instance, Py_ssize_t at)
     return *(PyObject **)((char *)instance + at);
 }
 
+/* Makes a type and adds it to the module. */
+int add_type(PyObject *module, PyType_Spec *spec);
+
+/* Characters of text and bytes among the values of some attributes; -1 where that takes a closer look. */
+Py_ssize_t text_of(PyObject *attributes);
+
 int add_link(PyObject *module);
 int add_fields(PyObject *module);
 int add_wire(PyObject *module);
 int add_alike(PyObject *module);
 int add_sizes(PyObject *module);
 int add_marks(PyObject *module);
+int add_records(PyObject *module);
 
 #endif

@@ -231,10 +231,5 @@ add_fields(PyObject *module)
 {
     if (PyModule_AddFunctions(module, functions) < 0)
         return -1;
-    PyObject *type = PyType_FromModuleAndSpec(module, &reader_spec, NULL);
-    if (type == NULL)
-        return -1;
-    int failed = PyModule_AddType(module, (PyTypeObject *)type);
-    Py_DECREF(type);
-    return failed;
+    return add_type(module, &reader_spec);
 }

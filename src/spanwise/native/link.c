@@ -35,8 +35,6 @@ typedef struct {
     uint64_t sieve[SIEVE]; /* by a name's hash the marks, as bits, whose key that name may be */
 } Linker;
 
-static PyTypeObject *linker_type(PyObject *module);
-
 static void
 linker_dealloc(Linker *self)
 {
@@ -521,19 +519,8 @@ static PyType_Spec linker_spec = {
     .slots = linker_slots,
 };
 
-static PyTypeObject *
-linker_type(PyObject *module)
-{
-    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &linker_spec, NULL);
-}
-
 int
 add_link(PyObject *module)
 {
-    PyTypeObject *type = linker_type(module);
-    if (type == NULL)
-        return -1;
-    int failed = PyModule_AddType(module, type);
-    Py_DECREF(type);
-    return failed;
+    return add_type(module, &linker_spec);
 }

@@ -181,10 +181,5 @@ static PyType_Spec marks_spec = {
 int
 add_marks(PyObject *module)
 {
-    PyObject *type = PyType_FromModuleAndSpec(module, &marks_spec, NULL);
-    if (type == NULL)
-        return -1;
-    int failed = PyModule_AddType(module, (PyTypeObject *)type);
-    Py_DECREF(type);
-    return failed;
+    return add_type(module, &marks_spec);
 }

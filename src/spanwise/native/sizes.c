@@ -4,13 +4,11 @@
  */
 #include "core.h"
 
-/* text_in(attributes): characters of text and bytes among the values; -1 where that takes a closer look. */
-static PyObject *
-text_in(PyObject *module, PyObject *attributes)
+Py_ssize_t
+text_of(PyObject *attributes)
 {
-    (void)module;
     if (!PyDict_CheckExact(attributes))
-        return PyLong_FromLong(-1);
+        return -1;
     PyObject *name, *value;
     Py_ssize_t at = 0, total = 0;
     while (PyDict_Next(attributes, &at, &name, &value)) {
@@ -19,9 +17,17 @@ text_in(PyObject *module, PyObject *attributes)
         else if (PyBytes_CheckExact(value))
             total += PyBytes_GET_SIZE(value);
         else if (!PyLong_CheckExact(value) && !PyFloat_CheckExact(value) && !PyBool_Check(value) && value != Py_None)
-            return PyLong_FromLong(-1);
+            return -1;
     }
-    return PyLong_FromSsize_t(total);
+    return total;
+}
+
+/* text_in(attributes): what `text_of` says. */
+static PyObject *
+text_in(PyObject *module, PyObject *attributes)
+{
+    (void)module;
+    return PyLong_FromSsize_t(text_of(attributes));
 }
 
 static PyMethodDef functions[] = {

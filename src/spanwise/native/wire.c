@@ -255,10 +255,5 @@ static PyType_Spec wire_spec = {
 int
 add_wire(PyObject *module)
 {
-    PyObject *type = PyType_FromModuleAndSpec(module, &wire_spec, NULL);
-    if (type == NULL)
-        return -1;
-    int failed = PyModule_AddType(module, (PyTypeObject *)type);
-    Py_DECREF(type);
-    return failed;
+    return add_type(module, &wire_spec);
 }

@@ -292,8 +292,7 @@ class Engine:
     def _add(self, records: Sequence[Record], traces: Sequence[bytes], seq: int, now_ns: int) -> None:
         self.ledger.taken(traces, seq)
         assembler = self.pipeline.assembler
-        for record in records:
-            assembler.add(record, now_ns)
+        assembler.add_all(list(records), now_ns)
         for trace in traces:
             if not assembler.holds(trace):
                 self.ledger.end(trace, "given_up")  # refused, or too late: the assembler has counted it
