@@ -23,8 +23,9 @@ def test_secrets_are_never_passed_over(name: str) -> None:
 
 def test_ordinary_texts_are() -> None:
     """What holds no mark, and no row of digits, needs no closer look."""
-    assert not may_hold('Nothing of 12 ms was lost to idle time: {"city": "Oslo", "rows": [1, 22, 333]}')
-    assert may_hold("a row of 4444")
+    assert not may_hold('Nothing of 12 ms was lost to idle time: {"city": "Oslo", "rows": [1, 22, 333]}, 0.00964 ms')
+    assert may_hold("a row of 4444-4444")
+    assert not may_hold("two rows of 4444 -4444")
 
 
 @given(TEXTS)
@@ -35,7 +36,7 @@ def test_what_is_found_may_be_there(text: str) -> None:
 
 
 @pytest.mark.skipif(core is None, reason="the compiled part was not built here")
-@given(TEXTS | st.text(alphabet="eyJsk-_EYJ:/@=PASSWpasswTtOoKken 0123\xe9", max_size=40))
+@given(TEXTS | st.text(alphabet="eyJsk-_EYJ:/@=PASSWpasswTtOoKken- 0123\xe9", max_size=40))
 def test_the_compiled_look_says_the_same(text: str) -> None:
     """In texts of one byte a character both looks agree; of others the compiled one asks for a closer look."""
     assert may_hold(text) == (secret_kinds._may_hold(text) or any(ord(letter) > 0xFF for letter in text))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from spanwise.assembly.sizes import size_of
 from spanwise.model.ports import Sink
 from spanwise.model.raw import PackedSpan
 from spanwise.model.result import RunResult
@@ -17,7 +18,10 @@ from spanwise.model.trace import Trace
 
 _WEIGHED = 8
 """So many waiting batches are not worth weighing."""
-_SPAN = 600
+_SPAN = 180
+"""What a span takes in a trace beside its record."""
+_GATHER_S = 0.01
+"""How long the thread waits for more results once some are there: to wake for each costs the app more than to score."""
 
 
 class Receipt:
@@ -89,15 +93,14 @@ class _Batch:
 
     def weigh(self) -> int:
         """About how many bytes it keeps alive."""
-        if self.size < 0:
-            self.size = sum(map(_size, {id(one.run.trace): one.run.trace for one in self.results}.values()))
+        self.size = sum(map(_size, {id(one.run.trace): one.run.trace for one in self.results}.values()))
         return self.size
 
 
 def _size(trace: Trace) -> int:
-    texts = (value for span in trace.spans for value in span.raw.attributes.values() if isinstance(value, str))
-    kept = (len(one.content) for one in (trace.records or {}).values() if isinstance(one, PackedSpan))
-    return _SPAN * len(trace.spans) + sum(map(len, texts)) + sum(kept)
+    kept = [len(one.content) for one in (trace.records or {}).values() if isinstance(one, PackedSpan)]
+    records = trace.bytes or sum([size_of(span.raw) for span in trace.spans])
+    return _SPAN * len(trace.spans) + records + sum(kept)
 
 
 class Apart:
@@ -127,8 +130,11 @@ class Apart:
     def _start_anew(self) -> None:
         self._pid = os.getpid()
         self._changed = threading.Condition()
+        self._hurry = threading.Event()
         self._queue: deque[_Batch] = deque()
         self._waiting = 0
+        self._weight = 0
+        """What those of the queue hold that were weighed: its older part."""
         self._numbers = 0
         self._busy = 0
         self._owed: list[Receipt] = []
@@ -163,13 +169,16 @@ class Apart:
             self._queue.append(batch)
             self._waiting += len(results)
             self._shed()
-            self._changed.notify_all()
-        self._start()
+            if len(self._queue) == 1:
+                self._changed.notify_all()
+        if self._thread is None:
+            self._start()
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until the sink has got, and has flushed, what it was given by now; False if it took longer."""
         self._check_fork()
         until = time.monotonic() + timeout_s
+        self._hurry.set()
         with self._changed:
             last = self._numbers
             if not self._changed.wait_for(lambda: self._is_past(last), timeout_s):
@@ -196,6 +205,7 @@ class Apart:
         with self._changed:
             self._closing = True
             self._changed.notify_all()
+        self._hurry.set()
         self._start()
 
     def end_close(self, timeout_s: float) -> bool:
@@ -203,7 +213,7 @@ class Apart:
         if self._closed.wait(timeout_s):
             return True
         with self._changed:
-            left, self._waiting = self._waiting, 0
+            left, self._waiting, self._weight = self._waiting, 0, 0
             for batch in self._queue:
                 batch.lost()
             self._queue.clear()
@@ -236,17 +246,24 @@ class Apart:
         while self._waiting > self._most and len(queue) > 1:
             self._drop_oldest("queue")
         if len(queue) > _WEIGHED:
-            held = sum(batch.weigh() for batch in queue)
-            while held > self._most_bytes and len(queue) > 1:
-                held -= queue[0].weigh()
+            for batch in reversed(queue):
+                if batch.size >= 0:
+                    break
+                self._weight += batch.weigh()
+            while self._weight > self._most_bytes and len(queue) > 1:
                 self._drop_oldest("queue_bytes")
 
     def _drop_oldest(self, reason: str) -> None:
-        batch = self._queue.popleft()
+        batch = self._take()
         batch.lost()
-        count = len(batch.results)
-        self._waiting -= count
-        self._drop(reason, count)
+        self._drop(reason, len(batch.results))
+
+    def _take(self) -> _Batch:
+        """The oldest batch, which waits no more."""
+        batch = self._queue.popleft()
+        self._waiting -= len(batch.results)
+        self._weight -= max(batch.size, 0)
+        return batch
 
     def _drop(self, reason: str, count: int) -> None:
         self.drops[reason] = self.drops.get(reason, 0) + count
@@ -272,6 +289,8 @@ class Apart:
         while not self._closed.is_set():
             with self._changed:
                 self._changed.wait_for(lambda: self._queue or self._closing)
+            self._hurry.wait(_GATHER_S)
+            self._hurry.clear()
             self._turn()
 
     def _turn(self) -> None:
@@ -298,9 +317,8 @@ class Apart:
         with self._changed:
             self._busy = 0
             while self._queue and (not found or len(found) + len(self._queue[0].results) <= most):
-                batch = self._queue.popleft()
+                batch = self._take()
                 self._busy = self._busy or batch.number
-                self._waiting -= len(batch.results)
                 found += batch.results
                 receipts += [] if batch.receipt is None else [batch.receipt]
             self._changed.notify_all()

@@ -170,8 +170,8 @@ _EXACT = (
     *("://", "@"),
     *(mark for kind in ("private key", "token") for mark in BUILT_IN[kind][0]),
 )
-_FOUR = re.compile(r"[0-9]{4}")
-_MARKS = None if core is None else core.Marks(_EXACT, _HINTS, 4)
+_ROW = re.compile(r"(?:[0-9][ -]?){7}[0-9]")
+_MARKS = None if core is None else core.Marks(_EXACT, _HINTS, 8)
 
 
 def may_hold(text: str) -> bool:
@@ -180,7 +180,7 @@ def may_hold(text: str) -> bool:
 
 
 def _may_hold(text: str) -> bool:
-    return has(_EXACT, text) or has(_HINTS, text.lower()) or _FOUR.search(text) is not None
+    return has(_EXACT, text) or has(_HINTS, text.lower()) or _ROW.search(text) is not None
 
 
 def has(marks: tuple[str, ...], text: str) -> bool:

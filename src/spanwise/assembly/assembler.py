@@ -361,7 +361,7 @@ class Assembler:
             disagreeing=entry.disagreeing,
             pause=self.pause,
         )
-        trace.revision, trace.late = entry.revision, entry.late()
+        trace.revision, trace.late, trace.bytes = entry.revision, entry.late(), entry.bytes
         trace.records = dict(entry.spans) if self.settings.records else None
         entry.hand()
         return Finished(trace=trace, revision=entry.revision, reason=reason)

@@ -22,6 +22,8 @@ SLICE_NS = 100_000
 _SLEEP_S = 1e-6
 """The shortest sleep that is one: about 60 us. None at all is no sleep in some versions of Python."""
 _IDLE_S = 0.5
+_GATHER_S = 0.01
+"""How long the thread waits for more, once a run has ended: to wake for each costs the app more than to score it."""
 _PIECE = 32
 _QUEUED = 4
 """The share of the bound on bytes that the queue may take beside it: one in so many."""
@@ -58,6 +60,7 @@ class Worker:
         self._record = recorder()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._hurry = threading.Event()
         self._closing = False
         self._closed = threading.Event()
         self._flushes: list[threading.Event] = []
@@ -88,6 +91,7 @@ class Worker:
         self.intake.reset()
         self._thread = None
         self._starting = threading.Lock()
+        self._hurry = threading.Event()
         self._closed = threading.Event()
         self._flushes = []
         self._breath = Breath()
@@ -105,7 +109,7 @@ class Worker:
         self._flushes.append(done)
         if self._closed.is_set():  # it closed meanwhile, and nobody looks at the list any more
             return True
-        self.intake.wake.set()
+        self._hasten()
         return done.wait(timeout_s) and self.pipeline.flush(max(until - time.monotonic(), 0.0))
 
     def close(self, timeout_s: float) -> bool:
@@ -115,8 +119,12 @@ class Worker:
             self._end()  # no root ended yet, so there is little to do
         elif not self._closing:
             self._closing = True
-            self.intake.wake.set()
+            self._hasten()
         return self._closed.wait(timeout_s)
+
+    def _hasten(self) -> None:
+        self._hurry.set()
+        self.intake.wake.set()
 
     def _end(self) -> None:
         try:
@@ -130,6 +138,9 @@ class Worker:
         wake = self.intake.wake
         while True:
             wake.wait(_IDLE_S)
+            if self.intake.items:
+                self._hurry.wait(_GATHER_S)
+            self._hurry.clear()
             closing, flushes = self._closing, self._flushes[:]
             try:
                 self._end() if closing else self._turn()

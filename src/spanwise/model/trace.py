@@ -67,6 +67,7 @@ class Trace:
     """All spans of one trace id, by start; parents and runs as indices into them."""
 
     __slots__ = (
+        "bytes",
         "completeness",
         "facts",
         "key",
@@ -104,6 +105,8 @@ class Trace:
         self.repairs = repairs
         self.memo = Memo()
         self.source = ""
+        self.bytes = 0
+        """About how much memory its records take; 0 where whoever assembled it did not count."""
         self.revision = 1
         self.late: Collection[Key] | None = None
         """Of a trace that was handed out before, perhaps by another process, the spans that came since; None of new."""

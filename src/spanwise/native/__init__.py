@@ -146,7 +146,7 @@ class Core(Protocol):
         ...
 
     def Marks(self, exact: tuple[str, ...], folded: tuple[str, ...], digits: int, /) -> Marks:  # noqa: N802
-        """Marks as they stand, others whatever the case of their letters, and a row of so many digits."""
+        """Marks as they stand, others in any case, and so many digits with a space or hyphen between two at most."""
         ...
 
     def Wire(  # noqa: N802

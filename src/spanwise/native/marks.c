@@ -123,9 +123,14 @@ marks_among(Marks *self, PyObject *text)
         Py_RETURN_TRUE;
     const unsigned char *at = PyUnicode_1BYTE_DATA(text), *end = at + PyUnicode_GET_LENGTH(text);
     Py_ssize_t row = 0;
+    int was_digit = 0;
     for (; at < end; at++) { /* behind the last character stands a zero */
         unsigned int pair = (unsigned int)at[0] << 8 | at[1];
-        row = *at >= '0' && *at <= '9' ? row + 1 : 0;
+        int is_digit = *at >= '0' && *at <= '9';
+        if (!is_digit && !(was_digit && (*at == ' ' || *at == '-')))
+            row = 0;
+        row += is_digit;
+        was_digit = is_digit;
         if (row == self->digits || self->single[*at])
             Py_RETURN_TRUE;
         if ((self->pairs[pair >> 3] & 1 << (pair & 7)) && any_at(self, at, end - at))
