@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.model.critical_path import Gap, critical_path, idle_gaps
+from spanwise.model import critical_path as critical_path_module
+from spanwise.model.critical_path import Gap, Spent, critical_path, idle_gaps, spent_of
 from spanwise.model.raw import RawSpan
+from spanwise.model.span import SPANS
 from spanwise.model.trace import Run
-from tests.making import agent, asks, chat, returns, run_of, says, span, tool
+from spanwise.native import core
+from tests.making import agent, asks, chat, returns, run_of, says, span, tool, trace_of
 
 
 def root(end: int = 100, *, start: int = 0, parent: int | None = None) -> RawSpan:
@@ -234,3 +237,100 @@ def test_gaps_are_time_of_none(rows: list[tuple[int, int, int]]) -> None:
     for one in run.spans[1:]:
         if one.duration_ns:
             assert not any(one.start_ns < gap.end_ns and one.end_ns > gap.start_ns for gap in found)
+
+
+# What the time went by on, by either way
+
+compiled = pytest.mark.skipif(core is None, reason="the compiled part was not built here")
+ROWS = st.lists(
+    st.tuples(
+        st.integers(-1, 9), st.integers(0, 60), st.integers(0, 60), st.sampled_from(["tool", "model", "sub", "other"])
+    ),
+    max_size=14,
+)
+MARKED = st.dictionaries(st.integers(-1, 16), st.just("search"), max_size=4)
+MADE = {"tool": work, "model": model, "sub": sub}
+
+
+def of_kinds(rows: list[tuple[int, int, int, str]], *, rooted: bool) -> list[RawSpan]:
+    """A run of spans of these kinds (parent among all of them or unseen, start, length, kind)."""
+    made = [root(50)] if rooted else []
+    for at, (above, start, length, kind) in enumerate(rows, start=2):
+        parent = None if above < 0 else 77 if above == 9 else above % (len(rows) + 1) + 1
+        one = MADE[kind](at, start, start + length) if kind in MADE else span(at, start=start, end=start + length)
+        one.parent_id = span(at, parent=parent if rooted or parent != 1 else None).parent_id
+        made.append(one)
+    return made
+
+
+def alike(run: Run, failed: dict[int, str], repeated: dict[int, str], *, longer_than: int = 5) -> Spent:
+    """What a run's time went by on, checked against what the twin says."""
+    found = spent_of(run, failed, repeated, named=3, longer_than_ns=longer_than)
+    assert critical_path_module._walked(run, failed, repeated, 3, longer_than) == found
+    return found
+
+
+@compiled
+@given(ROWS, MARKED, MARKED, st.booleans(), st.integers(0, 12))
+def test_any_run(
+    rows: list[tuple[int, int, int, str]],
+    failed: dict[int, str],
+    repeated: dict[int, str],
+    rooted: bool,
+    longer_than: int,
+) -> None:
+    """Runs of any shape, calls that failed and repeats anywhere: the same is held, lost and idle by both."""
+    for run in trace_of(*of_kinds(rows, rooted=rooted)).runs:
+        if run.end_ns > run.start_ns:
+            alike(run, failed, repeated, longer_than=longer_than)
+
+
+@compiled
+@pytest.mark.parametrize("by", [2**62, 2**63, 2**70, -5])
+def test_times_of_more_bits(by: int) -> None:
+    """Times beyond 62 bits, and those before the epoch, take the twin."""
+    spans = [root(100), work(2, 10, 40), model(3, 50, 90)]
+    for one in spans:
+        one.start_ns, one.end_ns = one.start_ns + by, one.end_ns + by
+    assert {1: 30} == alike(run_of(*spans), {1: "search"}, {}).lost
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("field", "value"), [("parent", 2.5), ("index", None), ("kind", 7), ("raw", None), ("index", 0), ("parent", 5)]
+)
+def test_what_is_no_span_of_a_run(field: str, value: object) -> None:
+    """Spans that hold something else than a span does, or do not hang together, are declined, and are no crash."""
+    assert SPANS is not None
+    run = run_of(root(), work(2, 10, 40))
+    setattr(run.spans[1], field, value)
+    assert SPANS.walk(run.spans, 0, 0, 100, 3, 5, {}, {}, None) is None
+    assert SPANS.walk(tuple(run.spans), 0, 0, 100, 3, 5, {}, {}, None) is None
+
+
+@compiled
+def test_what_no_walk_is_made_of() -> None:
+    """So are a root that is not there, a time that goes backwards, and calls that are no indices."""
+    assert SPANS is not None
+    spans = run_of(root(), work(2, 10, 40)).spans
+    assert SPANS.walk(spans, 9, 0, 100, 3, 5, {}, {}, None) is None
+    assert SPANS.walk(spans, 0, 100, 0, 3, 5, {}, {}, None) is None
+    assert SPANS.walk(spans, 0, 0, 100, 99, 5, {}, {}, None) is None
+    assert SPANS.walk(spans, 0, 0, 100, 3, 5, {"1": "x"}, {}, None) is None  # type: ignore[dict-item]  # what the checker forbids
+    assert ([], {}, None) == SPANS.walk([], -1, 0, 100, 3, 5, {}, {}, None)
+    listed = list(spans)
+    with pytest.raises(RuntimeError, match="changed while it was read"):
+        SPANS.walk(listed, 0, 0, 100, 3, 5, {}, {}, listed.clear)
+    with pytest.raises(ZeroDivisionError):
+        SPANS.walk(spans, 0, 0, 100, 3, 5, {}, {}, lambda: 1 // 0)  # type: ignore[arg-type, return-value]  # what the checker forbids
+
+
+@compiled
+@pytest.mark.parametrize("depth", [10_000])
+def test_a_long_chain_of_calls(depth: int) -> None:
+    """Ten thousand calls in each other, and ten thousand beside each other, are told alike by both."""
+    chain = [work(n, n, 30_000 - n, parent=n - 1) for n in range(2, depth)]
+    run = run_of(root(30_000), *chain)
+    assert {2: 29_994} == alike(run, {}, {2: "search", 9: "search"}).lost
+    star = [work(n, n % 97, n % 97 + 900) for n in range(2, depth)]
+    assert alike(run_of(root(30_000), *star), {5: "search"}, {2: "search"}).most

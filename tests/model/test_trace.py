@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
+
+from spanwise.model import trace as trace_module
 from spanwise.model.raw import RawSpan, Scope
-from spanwise.model.span import TIMES
+from spanwise.model.span import SPANS, TIMES
 from spanwise.model.trace import Run
 from tests.making import TRACE, agent, chat, run_of, span, span_id, tool, trace_of
 
@@ -21,6 +24,21 @@ def test_a_run_within_a_trace() -> None:
     )
     assert (["agent", "tool"], ["agent"]) == (list(one.by_kind), list(other.by_kind))
     assert one.root_span is trace.spans[1]
+
+
+def test_spans_by_kind() -> None:
+    """Kinds come in the order of their first spans, by either way; what is no span's kind takes the slower one."""
+    run = run_of(agent(1), *(tool(n, parent=1) for n in range(2, 600)), span(600, parent=1), chat(601, parent=1))
+    assert ["agent", "tool", "other", "llm"] == list(run.by_kind)
+    assert trace_module._by_kind(run.spans) == run.by_kind
+    if SPANS is not None:
+        told: list[int] = []
+        assert run.by_kind == SPANS.kinds(run.spans, lambda: told.append(1))
+        assert 2 == len(told)
+        assert SPANS.kinds([*run.spans, 7], None) is None
+        listed = list(run.spans)
+        with pytest.raises(RuntimeError, match="changed while it was read"):
+            SPANS.kinds(listed, listed.clear)
 
 
 def test_a_trace_as_one_run() -> None:

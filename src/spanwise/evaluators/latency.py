@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from spanwise.errors import ModelError
-from spanwise.model.calls import FAILED, ToolCall
-from spanwise.model.critical_path import Gap, Segment, critical_path, idle_gaps
+from spanwise.model.calls import ToolCall
+from spanwise.model.critical_path import Gap, Spent, spent_of
 from spanwise.model.score import Evidence, Score, not_measurable
 from spanwise.model.searches import Search, searches_of
 from spanwise.model.span import RUN_KINDS, Span
@@ -63,12 +62,13 @@ class Latency:
                 return not_measurable("latency", said)
             issues = () if met == 1.0 else (f"The run took {_ms(wall)}; the target is {_ms(self.target_ms * 1e6)}.",)
             return Score(name="latency", value=met, reason=f"{said} Only the target is judged.", issues=issues)
-        spent = _spent(critical_path(run))
-        gaps = idle_gaps(run, longer_than_ns=int(self.gap_ms * 1e6))
-        losses = _Losses.of(run, spent, times.searches)
+        failed, repeated = _failed(run, times.searches), _repeated(run)
+        spent = spent_of(run, failed, repeated, named=_NAMED, longer_than_ns=int(self.gap_ms * 1e6))
+        gaps, losses = spent.gaps, _Losses.of(spent, failed, repeated)
         idle = None if gaps is None else sum([gap.duration_ns for gap in gaps])
         useful = (wall - (idle or 0) - losses.failed - losses.repeated) / wall
-        blamed = _blamed(run, spent)
+        spans = run.trace.spans
+        blamed = [(spans[at], ns / wall) for at, ns in spent.most]
         slow = self._over_target(wall, blamed) if met < 1.0 else ()
         return Score(
             name="latency",
@@ -126,14 +126,6 @@ class _Times(NamedTuple):
     @classmethod
     def of(cls, run: Run) -> _Times:
         """The times of a run; how long a call took that left no span, or whose span never ended, nobody knows."""
-        tools: dict[str, list[int]] = {}
-        for call in run.work:
-            ns = call.end_ns - call.start_ns
-            if call.span >= 0 and (ns > 0 or call.status != "unknown"):
-                if call.name in tools:
-                    tools[call.name].append(ns)
-                else:
-                    tools[call.name] = [ns]
         models: dict[str, list[int]] = {}
         firsts: dict[str, list[float]] = {}
         for call in run.llm_calls:
@@ -149,9 +141,9 @@ class _Times(NamedTuple):
                     firsts.setdefault(model, []).append(used.ttft_ms * 1e6)
         searches = run.once(searches_of)
         took = [one.end_ns - one.start_ns for one in searches if one.end_ns > one.start_ns]
-        for times in (*tools.values(), *models.values(), *firsts.values(), took):
+        for times in (*models.values(), *firsts.values(), took):
             times.sort()
-        return cls(tools, models, took, firsts, searches)
+        return cls(run.tally.times, models, took, firsts, searches)
 
 
 def _duration(run: Run, times: _Times) -> Score:
@@ -199,17 +191,15 @@ class _Losses(NamedTuple):
     by_repeated: Mapping[str, int] = {}
 
     @classmethod
-    def of(cls, run: Run, spent: Mapping[int, int], searches: Sequence[Search]) -> _Losses:
-        """What was lost of the time that spans hold; time within a failed call, in whatever span, is the call's."""
-        failed, repeated = _failed(run, searches), _repeated(run)
-        if not failed and not repeated:
+    def of(cls, spent: Spent, failed: Mapping[int, str], repeated: Mapping[int, str]) -> _Losses:
+        """What was lost in these calls, by what was called."""
+        if not spent.lost:
             return _NO_LOSSES
         by_failed: dict[str, int] = {}
         by_repeated: dict[str, int] = {}
-        for at, call in _calls_around(run, spent, failed, repeated).items():
-            if call >= 0 and at in spent:
-                table, name = (by_failed, failed[call]) if call in failed else (by_repeated, repeated[call])
-                table[name] = table.get(name, 0) + spent[at]
+        for call, ns in spent.lost.items():
+            table, name = (by_failed, failed[call]) if call in failed else (by_repeated, repeated[call])
+            table[name] = table.get(name, 0) + ns
         return cls(
             failed=sum(by_failed.values()),
             repeated=sum(by_repeated.values()),
@@ -249,15 +239,15 @@ def _worst(table: Mapping[str, int], wall: int) -> list[tuple[str, int]]:
     return sorted(found, key=lambda item: (-item[1], item[0]))
 
 
-def _failed(run: Run, searches: Sequence[Search]) -> Mapping[int, str]:
+def _failed(run: Run, searches: Sequence[Search]) -> dict[int, str]:
     """The spans of failed calls with what was called; of a span of several calls all must have failed."""
-    out = _all_calls(run, [call for call in run.work if call.status in FAILED])
+    out = _all_calls(run, run.tally.failed)
     out.update([(call.span, call.model or "a model") for call in run.llm_calls if call.failed])
     out.update([(one.span, "retrieval") for one in searches if one.failed])
     return out
 
 
-def _repeated(run: Run) -> Mapping[int, str]:
+def _repeated(run: Run) -> dict[int, str]:
     """The spans of calls that repeat an earlier one."""
     return _all_calls(run, [again for _, again in run.repeats.duplicates])
 
@@ -271,45 +261,6 @@ def _all_calls(run: Run, calls: Sequence[ToolCall]) -> dict[int, str]:
         if call.span in found and id(call) not in these:
             del found[call.span]
     return found
-
-
-def _calls_around(
-    run: Run, spent: Mapping[int, int], failed: Mapping[int, str], repeated: Mapping[int, str]
-) -> Mapping[int, int]:
-    """For each span the failed call that it is or lies in, else the repeated one, else -1; the outermost of several."""
-    spans = run.trace.spans
-    out = {-1: -1, run.root: -1}
-    for at in sorted(spent):  # mostly what is above a span stands before it: then a chain is one span
-        chain: list[int] = []
-        while at not in out:
-            chain.append(at)
-            at = spans[at].parent
-        held = out[at]
-        for one in reversed(chain):
-            if (one in failed and held not in failed) or (held < 0 and one in repeated):
-                held = one
-            out[one] = held
-    return out
-
-
-def _spent(path: Sequence[Segment]) -> dict[int, int]:
-    """The time on the critical path that each span holds."""
-    out: defaultdict[int, int] = defaultdict(int)
-    for at, start, end in path:
-        out[at] += end - start
-    return out
-
-
-def _blamed(run: Run, spent: Mapping[int, int]) -> list[tuple[Span, float]]:
-    """The spans that hold most of the critical path, a hundredth or more, each with its share."""
-    wall = run.end_ns - run.start_ns
-    # No more than a hundred spans can hold a hundredth each; of times alone the greatest are found sooner.
-    hundredth = -(-wall // 100)
-    times = sorted([ns for ns in spent.values() if ns >= hundredth], reverse=True)
-    least = times[: _NAMED + (-1 in spent)][-1] if times else wall
-    most = sorted([(-ns, at) for at, ns in spent.items() if ns >= least and at >= 0])[:_NAMED]
-    spans = run.trace.spans
-    return [(spans[at], -ns / wall) for ns, at in most]
 
 
 def _named(span: Span) -> str:
@@ -329,10 +280,10 @@ def _reason(wall: int, idle: int | None, losses: _Losses) -> str:
 
 def _untold(run: Run) -> str:
     """What may have been lost, and is not known."""
-    unclear = dict.fromkeys([call.name for call in run.work if call.status == "unknown"])
-    if not unclear and not run.asked.untold:
+    unclear, untold = run.tally.unclear, run.asked.untold
+    if not unclear and not untold:
         return ""
-    parts = ((run.asked.untold, "repeat each other"), (tuple(unclear), "failed"))
+    parts = ((untold, "repeat each other"), (unclear, "failed"))
     return "".join(f" Whether calls of {', '.join(names)} {did} is not recorded." for names, did in parts if names)
 
 

@@ -9,12 +9,13 @@ open. A child is clipped to its parent. A span that never ended lasts as long as
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from spanwise.model.span import LLM_KINDS, RUN_KINDS, Span
+from spanwise.model.span import LLM_KINDS, RUN_KINDS, SPANS, Span
 from spanwise.model.trace import Run
 
 _PACE = 32
@@ -43,6 +44,73 @@ class Gap:
     def duration_ns(self) -> int:
         """How long nothing ran."""
         return self.end_ns - self.start_ns
+
+
+class Spent(NamedTuple):
+    """What a run's time went by on."""
+
+    most: Sequence[tuple[int, int]]
+    """The spans that hold a hundredth of the critical path or more, each with its nanoseconds: the most first."""
+    lost: Mapping[int, int]
+    """What of the path went by in each call that failed, or that repeats another, by the index of its span."""
+    gaps: Sequence[Gap] | None
+    """The idle gaps; None where they are not known."""
+
+
+def spent_of(run: Run, failed: dict[int, str], repeated: dict[int, str], *, named: int, longer_than_ns: int) -> Spent:
+    """What a run's time went by on, at most so many spans named.
+
+    Time within a failed call, in whatever span, is that call's, the outermost one's; else it is the outermost repeated
+    call's. Calls are known by the indices of their spans.
+    """
+    if SPANS is not None:
+        times = (run.start_ns, run.end_ns)
+        longer = None if run.tally.spanless else longer_than_ns
+        found = SPANS.walk(run.spans, run.root, *times, named, longer, failed, repeated, run.trace.pause)
+        if found is not None:
+            most, lost, gaps = found
+            return Spent(most, lost, None if gaps is None else tuple(_gap(run, *gap) for gap in gaps))
+    return _walked(run, failed, repeated, named, longer_than_ns)
+
+
+def _gap(run: Run, start: int, end: int, before: int, after: int) -> Gap:
+    spans = run.trace.spans
+    known = (None if at < 0 else spans[at] for at in (before, after))
+    return Gap(start_ns=start, end_ns=end, before=next(known), after=next(known))
+
+
+def _walked(run: Run, failed: Mapping[int, str], repeated: Mapping[int, str], named: int, longer_than_ns: int) -> Spent:
+    held = defaultdict[int, int](int)
+    for at, start, end in critical_path(run):
+        held[at] += end - start
+    lost: dict[int, int] = {}
+    if failed or repeated:
+        for at, call in _calls_around(run, held, failed, repeated).items():
+            if call >= 0 and at in held:
+                lost[call] = lost.get(call, 0) + held[at]
+    least = -((run.start_ns - run.end_ns) // 100)
+    most = sorted([(-ns, at) for at, ns in held.items() if ns >= least and at >= 0])
+    gaps = idle_gaps(run, longer_than_ns=longer_than_ns)
+    return Spent([(at, -ns) for ns, at in most[:named]], lost, gaps)
+
+
+def _calls_around(
+    run: Run, held: Mapping[int, int], failed: Mapping[int, str], repeated: Mapping[int, str]
+) -> Mapping[int, int]:
+    """For each span the failed call that it is or lies in, else the repeated one, else -1; the outermost of several."""
+    spans = run.trace.spans
+    out = {-1: -1, run.root: -1}
+    for at in sorted(held):  # mostly what is above a span stands before it: then a chain is one span
+        chain: list[int] = []
+        while at not in out:
+            chain.append(at)
+            at = spans[at].parent
+        call = out[at]
+        for one in reversed(chain):
+            if (one in failed and call not in failed) or (call < 0 and one in repeated):
+                call = one
+            out[one] = call
+    return out
 
 
 def critical_path(run: Run) -> list[Segment]:
@@ -129,7 +197,7 @@ def idle_gaps(run: Run, *, longer_than_ns: int) -> tuple[Gap, ...] | None:
     ends no gap.
     """
     holding = _holding(run)
-    if not holding or -1 in [call.span for call in run.work]:
+    if not holding or run.tally.spanless:
         return None
     out: list[Gap] = []
     reach, last, before = run.start_ns, run.end_ns, None

@@ -18,6 +18,7 @@ from spanwise.model.calls import ToolCall, canonical_of
 from spanwise.model.canonical import canonical
 from spanwise.model.content import REDACTED
 from spanwise.model.lazy import lazy
+from spanwise.model.tally import Tally, tally_of
 from spanwise.native import core
 
 Key: TypeAlias = tuple[str, bytes]
@@ -92,12 +93,12 @@ class Repeats:
 _NOTHING = Repeats()
 
 
-def asked_of(calls: Sequence[ToolCall]) -> Asked:
-    """What each of the calls asked for."""
-    recorded = [call.raw_arguments for call in calls]
-    if core is not None and core.unlike([call.name for call in calls], recorded):
+def asked_of(calls: Sequence[ToolCall], tally: Tally | None = None) -> Asked:
+    """What each of the calls asked for; `tally` is theirs, where it is known."""
+    told = tally_of(calls) if tally is None else tally
+    if core is not None and core.unlike(told.names, told.arguments):
         return Asked(calls)
-    return _asked(calls, recorded)
+    return _asked(calls, told.arguments)
 
 
 def _asked(calls: Sequence[ToolCall], recorded: Sequence[object]) -> Asked:

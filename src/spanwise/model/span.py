@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from spanwise.model.raw import Attributes, RawEvent, RawSpan, hex_id
+from spanwise.native import core
 
 Kind: TypeAlias = Literal[
     "agent", "workflow", "planning", "llm", "generation", "tool", "retrieval", "embedding", "rerank", "guardrail",
@@ -71,6 +72,11 @@ class Span(msgspec.Struct, gc=False):
     def events(self) -> tuple[RawEvent, ...]:
         """The span's events and the log events joined to it."""
         return self.raw.events
+
+
+_ROLES = {**dict.fromkeys(RUN_KINDS, 1), **dict.fromkeys(LLM_KINDS, 2)}
+SPANS = None if core is None else core.Spans(raw=RawSpan, span=Span, roles=_ROLES)
+"""What reads the spans of a run in compiled code; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

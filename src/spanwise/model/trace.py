@@ -33,7 +33,8 @@ from spanwise.model.episodes import Episode, episodes_of
 from spanwise.model.lazy import lazy
 from spanwise.model.raw import Key, SpanRecord, hex_trace_id
 from spanwise.model.repeats import Asked, Repeats, asked_of, near_repeats_of, repeats_of
-from spanwise.model.span import LLM_KINDS, TIMES, Span, SpanError, SpanStatus
+from spanwise.model.span import LLM_KINDS, SPANS, TIMES, Span, SpanError, SpanStatus
+from spanwise.model.tally import Tally, tally_of
 
 T = TypeVar("T")
 _PACE = 16
@@ -150,6 +151,13 @@ def paced(items: Iterable[T], pause: Callable[[], None]) -> Iterator[T]:
         yield item
 
 
+def _by_kind(spans: Iterable[Span]) -> Mapping[str, Sequence[Span]]:
+    table: dict[str, list[Span]] = {}
+    for span in spans:
+        table.setdefault(span.kind, []).append(span)
+    return table
+
+
 class Run:
     """One agent run, the unit of evaluation: an outermost agent or workflow span and all below it.
 
@@ -184,14 +192,9 @@ class Run:
     @lazy
     def by_kind(self) -> Mapping[str, Sequence[Span]]:
         """The spans of each kind, by start."""
-        table: dict[str, list[Span]] = {}
-        for span in self.spans:
-            kind = span.kind
-            if kind in table:
-                table[kind].append(span)
-            else:
-                table[kind] = [span]
-        return table
+        spans = self.spans
+        found = SPANS.kinds(spans, self.trace.pause) if SPANS is not None else None
+        return _by_kind(self.trace.paced(spans)) if found is None else found
 
     @lazy
     def llm_groups(self) -> Sequence[Sequence[Span]]:
@@ -273,6 +276,11 @@ class Run:
         return [call for call in self.tool_calls if not call.control and call.status != "not_run"]
 
     @lazy
+    def tally(self) -> Tally:
+        """What they were of and how long they took, told of all of them together."""
+        return tally_of(self.work, paced=self.trace.paced, pause=self.trace.pause)
+
+    @lazy
     def acting(self) -> frozenset[str]:
         """The names of the called tools that change something: by their definitions, else by their names."""
         hints = {tool.name: tool.hints for tool in self.tool_definitions or ()}
@@ -281,7 +289,7 @@ class Run:
     @lazy
     def asked(self) -> Asked:
         """What each of those calls asked for."""
-        return asked_of(self.work)
+        return asked_of(self.work, self.tally)
 
     @lazy
     def repeats(self) -> Repeats:
@@ -296,7 +304,7 @@ class Run:
     @lazy
     def episodes(self) -> tuple[Episode, ...]:
         """Failures of tools, each with its retries."""
-        return episodes_of(self.work, in_turn=not self.llm_groups)
+        return episodes_of(self.work, in_turn=not self.llm_groups) if self.tally.failed else ()
 
     @lazy
     def llm_calls(self) -> tuple[LLMCall, ...]:

@@ -7,11 +7,13 @@ None, and the tests hold both to the same results. SPANWISE_PURE=1 leaves it out
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Protocol, TypeAlias, TypeVar, cast
 
 T = TypeVar("T")
+C_contra = TypeVar("C_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
 Linked: TypeAlias = tuple[list[T], list[int], list[int], bool, int, int, int, int]
 """Spans, roots, runs, whether a parent starts after its child; how many spans have parents unseen, have not ended, lost
 something, are at the limit of attributes."""
@@ -94,6 +96,38 @@ class Rows(Protocol):
         ...
 
 
+class SpansReader(Protocol):
+    """Reads a run's spans. Each of these gives None for what it declines, which then takes its twin."""
+
+    def walk(  # noqa: PLR0917  (what is called for every run)
+        self,
+        spans: Sequence[T],
+        root: int,
+        begin: int,
+        end: int,
+        named: int,
+        longer: int | None,
+        failed: dict[int, str],
+        repeated: dict[int, str],
+        pause: Callable[[], None] | None,
+        /,
+    ) -> tuple[list[tuple[int, int]], dict[int, int], list[tuple[int, int, int, int]] | None] | None:
+        """What a run's time went by on: the twin of `_walked` in model/critical_path.py."""
+        ...
+
+    def kinds(self, spans: Sequence[T], pause: Callable[[], None] | None, /) -> dict[str, list[T]] | None:
+        """The spans by kind: the twin of `_by_kind` in model/trace.py."""
+        ...
+
+
+class CallsReader(Protocol[C_contra, R_co]):
+    """Reads a run's tool calls."""
+
+    def tally(self, calls: Sequence[C_contra], pause: Callable[[], None] | None, /) -> R_co | None:
+        """What is asked of all of them: the twin of `_tally` in model/tally.py, and None where that is needed."""
+        ...
+
+
 class Core(Protocol):
     """What the compiled module holds."""
 
@@ -119,6 +153,16 @@ class Core(Protocol):
         twin: Callable[[Mapping[str, object]], T],
     ) -> Callable[[Mapping[str, object]], T]:
         """What reads a record from attributes, as `twin` does."""
+        ...
+
+    def Spans(self, *, raw: type, span: type, roles: Mapping[str, int]) -> SpansReader:  # noqa: N802
+        """A reader of spans of these types; roles tell the kinds that begin a run, 1, and those of model calls, 2."""
+        ...
+
+    def Calls(  # noqa: N802
+        self, *, call: type[C_contra], tally: Callable[..., T], failed: Collection[str], ok: str, unknown: str
+    ) -> CallsReader[C_contra, T]:
+        """A reader of calls of this type, which makes tallies of that."""
         ...
 
     def below(self, attributes: dict[str, object], prefix: str, /) -> list[str]:

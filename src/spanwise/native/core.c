@@ -32,12 +32,24 @@ add_type(PyObject *module, PyType_Spec *spec)
     return failed;
 }
 
+static int (*const adding[])(PyObject *module) = {
+    add_link,
+    add_fields,
+    add_wire,
+    add_alike,
+    add_sizes,
+    add_marks,
+    add_records,
+    add_spans,
+    add_calls,
+};
+
 static int
 fill(PyObject *module)
 {
-    if (add_link(module) < 0 || add_fields(module) < 0 || add_wire(module) < 0 || add_alike(module) < 0
-        || add_sizes(module) < 0 || add_marks(module) < 0 || add_records(module) < 0)
-        return -1;
+    for (size_t i = 0; i < sizeof(adding) / sizeof(*adding); i++)
+        if (adding[i](module) < 0)
+            return -1;
     return 0;
 }
 

@@ -35,5 +35,7 @@ int add_alike(PyObject *module);
 int add_sizes(PyObject *module);
 int add_marks(PyObject *module);
 int add_records(PyObject *module);
+int add_spans(PyObject *module);
+int add_calls(PyObject *module);
 
 #endif
