@@ -76,6 +76,8 @@ def evaluate(
     if budget_ns is not None and clock is None:
         raise ModelError(f"A budget of {budget_ns} ns cannot be kept without a clock: give `clock`.")
     finish = _Finish(revision, thresholds)
+    if budget_ns is None and took is None:
+        clock = None  # nobody asks how long it takes
     for name, evaluator in evaluators.items():
         if pause is not None:
             pause()
@@ -133,7 +135,8 @@ def _guarded(
         # Not isinstance: a look at a protocol takes longer than many an evaluator.
         if hasattr(evaluator, "steps"):
             return _stepped(cast("SteppedEvaluator", evaluator), run, budget, pause)
-        return _listed(cast("Evaluator", evaluator)(run))
+        said = cast("Evaluator", evaluator)(run)
+        return (said,) if isinstance(said, Score) else _listed(said)
     except _OverrunError as overrun:
         return (Score(name=name, status="error", reason=str(overrun)),)
     except Exception as exc:  # noqa: BLE001  (an evaluator may be anybody's; its failure is a result)

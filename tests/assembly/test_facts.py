@@ -41,7 +41,7 @@ def test_definitions_of_a_tools_span_do_not_count() -> None:
     one = tool(2, parent=1)
     one.attributes = {**one.attributes, **offers("search")}
     trace = trace_of(agent(1), one)
-    assert None is definitions(trace.spans, trace.memo)
+    assert [None] == [definitions(run) for run in trace.runs]
 
 
 def test_whose_request() -> None:

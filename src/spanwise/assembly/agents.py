@@ -13,6 +13,7 @@ from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
 _TARGET_KEYS = ("agent_name", "agent", "to_agent", "target", "target_agent", "next_agent")
+_UNDONE = frozenset({"not_run", "error", "retry"})
 _TRANSFERS = ("transfer_to_", "handoff_to_", "transfer_back_to_")
 
 
@@ -20,11 +21,10 @@ def agents(run: Run) -> tuple[Agent, ...]:
     """The agents by first appearance; a wrapper of the same name is the same agent, a nameless one is none."""
     spans: dict[str, list[int]] = {}
     memo = run.trace.memo
-    for span in run.spans:
-        if span.kind == "agent":
-            name = conventions.agent_name(span.raw, memo, span.dialect)
-            if name:
-                spans.setdefault(name, []).append(span.index)
+    for span in run.by_kind.get("agent", ()):
+        name = conventions.agent_name(span.raw, memo, span.dialect)
+        if name:
+            spans.setdefault(name, []).append(span.index)
     if not spans:
         for span in run.spans:
             name = span.attributes.get("gen_ai.agent.name")
@@ -49,16 +49,15 @@ def agent_name(run: Run, index: int) -> str | None:
 
 def handoffs(run: Run) -> tuple[Handoff, ...]:
     """The hand-offs, from their own spans, else from transfer tools, else from agents that follow each other."""
-    own = [_from_span(run, span) for span in run.by_kind.get("handoff", ())]
+    own = run.by_kind.get("handoff")
     if own:
-        return tuple(own)
-    by_tool = [
-        _from_call(run, call)
-        for call in run.tool_calls
-        if passes_control(call.name) and call.status not in {"not_run", "error", "retry"}
-    ]
-    if by_tool:
-        return tuple(by_tool)
+        return tuple(_from_span(run, span) for span in own)
+    calls = run.tool_calls
+    transfers = {name for name in {call.name for call in calls} if passes_control(name)}
+    if transfers:
+        by_tool = [call for call in calls if call.name in transfers and call.status not in _UNDONE]
+        if by_tool:
+            return tuple(_from_call(run, call) for call in by_tool)
     return tuple(_from_siblings(run))
 
 
@@ -117,8 +116,8 @@ def _from_siblings(run: Run) -> list[Handoff]:
     """Agents that follow each other under one workflow, where a hand-off framework leaves no span for it."""
     out: list[Handoff] = []
     previous: dict[int, tuple[Span, str]] = {}
-    for span in run.spans:
-        if span.kind != "agent" or "openai_agents" not in span.raw.scope.name:
+    for span in run.by_kind.get("agent", ()):
+        if "openai_agents" not in span.raw.scope.name:
             continue
         name = conventions.agent_name(span.raw, run.trace.memo, span.dialect)
         if not name:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from spanwise import conventions
 from spanwise.assembly import agents, calls, llms, missing, talk, texts
 from spanwise.model.calls import Agent, Given, Handoff, LLMCall, Missing, Retrieval, Said, Tokens, Told, ToolCall, Who
-from spanwise.model.content import ContextFields, Memo, ToolDefinition
+from spanwise.model.content import ContextFields, ToolDefinition
 from spanwise.model.raw import STATUS_OK
 from spanwise.model.span import Span, SpanError, SpanStatus
 from spanwise.model.trace import Run
@@ -65,7 +65,7 @@ class SpanFacts:
 
     def tool_definitions(self, run: Run, /) -> tuple[ToolDefinition, ...] | None:
         """The tools that the model was offered."""
-        return definitions(run.spans, run.trace.memo, run.trace.paced)
+        return definitions(run)
 
     def tokens(self, run: Run, /) -> Tokens | None:
         """Tokens over leaf model calls."""
@@ -138,22 +138,20 @@ def _whose(fields: Iterable[ContextFields]) -> Who:
     return found
 
 
-def definitions(
-    spans: Sequence[Span], memo: Memo, paced: Callable[[Sequence[Span]], Iterable[Span]] = iter
-) -> tuple[ToolDefinition, ...] | None:
-    """The tools offered in these spans, each name once, a definition with a schema before one without."""
+def definitions(run: Run) -> tuple[ToolDefinition, ...] | None:
+    """The tools that the spans offer, each name once, a definition with a schema before one without."""
+    memo = run.trace.memo
     offered: dict[str, ToolDefinition] = {}
     known = False
     for kinds in (_OFFERING, _RUNNING):
-        for span in paced(spans):
-            if span.kind in kinds:
-                found = conventions.definitions(span.raw, memo, span.dialect)
-                if found is not None:
-                    known = True
-                    for item in found:
-                        held = offered.get(item.name)
-                        if held is None or (held.schema is None and item.schema is not None):
-                            offered[item.name] = item
+        for span in run.trace.paced(run.of_kinds(kinds)):
+            found = conventions.definitions(span.raw, memo, span.dialect)
+            if found is not None:
+                known = True
+                for item in found:
+                    held = offered.get(item.name)
+                    if held is None or (held.schema is None and item.schema is not None):
+                        offered[item.name] = item
         if all(item.schema is not None for item in offered.values()):
             break
     return tuple(offered.values()) if known else None

@@ -18,7 +18,12 @@ _NOTHING = Missing(
     "out.",
     switch="Instrument the framework (`spanwise doctor` lists how).",
 )
-
+_NO_CALL = Missing(
+    field="llm_calls",
+    why="No model call left a span.",
+    switch="Instrument the model client as well as the agent framework.",
+)
+_UNKNOWN = frozenset({"other"})
 
 _BY_ITSELF = "Google's client calls functions by itself"
 _OVERWRITTEN = "LiteLLM wrote the requests onto the span around them, the later over the earlier."
@@ -35,13 +40,16 @@ def lacking(run: Run, fields: Sequence[str]) -> Missing | None:
     """The entry of the first of some fields that cannot be read; no other field is looked at."""
     if not _speaks(run):
         return _NOTHING if "spans" in fields else None
-    read = (_FIELDS[field](run) for field in fields if field != "spans")
-    return next((found for found in read if found is not None), None)
+    for field in fields:
+        found = None if field == "spans" else _FIELDS[field](run)
+        if found is not None:
+            return found
+    return None
 
 
 def _speaks(run: Run) -> bool:
     """Some span follows a known convention."""
-    return any(kind != "other" for kind in run.by_kind)
+    return not run.by_kind.keys() <= _UNKNOWN
 
 
 def _query(run: Run) -> Missing | None:
@@ -103,8 +111,7 @@ def _llm_calls(run: Run) -> Missing | None:
         return Missing(field="llm_calls", why=why, switch=switch)
     if _is_overwritten(run):
         return Missing(field="llm_calls", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
-    switch = "Instrument the model client as well as the agent framework."
-    return Missing(field="llm_calls", why="No model call left a span.", switch=switch)
+    return _NO_CALL
 
 
 def _is_overwritten(run: Run) -> bool:

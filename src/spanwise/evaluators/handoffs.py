@@ -26,6 +26,7 @@ Moment: TypeAlias = tuple[int, bool]
 
 _RETURN = "transfer_back_to_"
 _NAMED = 5
+_UNKNOWN = frozenset({"other"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class Handoffs:
         )
 
     def _none(self, run: Run) -> Score:
-        if self.expected is None and any(kind != "other" for kind in run.by_kind):
+        if self.expected is None and not run.by_kind.keys() <= _UNKNOWN:
             return not_applicable("handoffs", "No agent handed over to another.")
         unseen = str(run.lacks("spans", "tool_calls") or "")
         if unseen or self.expected is None:

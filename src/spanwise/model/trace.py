@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Protocol, TypeVar, cast
 
 from spanwise.model.calls import (
@@ -38,6 +39,7 @@ from spanwise.model.tally import Tally, tally_of
 
 T = TypeVar("T")
 _PACE = 16
+_INDEX = attrgetter("index")
 
 
 class Facts(Protocol):
@@ -179,6 +181,13 @@ class Run:
         """The root span's id; empty where the whole trace is the run."""
         return self.trace.spans[self.root].span_id if self.root >= 0 else ""
 
+    def of_kinds(self, kinds: Collection[str], /) -> Sequence[Span]:
+        """The spans of any of some kinds, by start."""
+        groups = [spans for kind, spans in self.by_kind.items() if kind in kinds]
+        if len(groups) == 1:
+            return groups[0]
+        return sorted([span for spans in groups for span in spans], key=_INDEX) if groups else ()
+
     @lazy
     def spans(self) -> Sequence[Span]:
         """The spans of this run, by start."""
@@ -205,6 +214,8 @@ class Run:
         """
         kinds = self.by_kind
         members = kinds.get("llm", ())
+        if not members and "generation" not in kinds:
+            return ()
         if "generation" in kinds:
             members = sorted((*members, *kinds["generation"]), key=lambda span: span.index)
         spans = self.trace.spans
@@ -226,14 +237,17 @@ class Run:
     @lazy
     def start_ns(self) -> int:
         """When the run began."""
-        root = self.root_span
-        return root.start_ns if root else min((span.start_ns for span in self.spans), default=0)
+        if self.root >= 0:
+            return self.trace.spans[self.root].raw.start_ns
+        return min((span.start_ns for span in self.spans), default=0)
 
     @lazy
     def end_ns(self) -> int:
         """When the run ended: its root's end, or the last end of all where there is no root."""
-        root = self.root_span
-        return root.end_ns if root else max((span.end_ns for span in self.spans), default=0)
+        if self.root >= 0:
+            raw = self.trace.spans[self.root].raw
+            return raw.end_ns if raw.end_ns > raw.start_ns else raw.start_ns
+        return max((span.end_ns for span in self.spans), default=0)
 
     @property
     def duration_ms(self) -> float:
@@ -243,7 +257,8 @@ class Run:
     @lazy
     def timed(self) -> bool:
         """Whether the times are recorded ones; a chat transcript has none, its spans are only in order."""
-        return not any(span.attributes.get(TIMES) == "none" for span in self.spans[:1])
+        spans = self.spans
+        return not spans or spans[0].raw.attributes.get(TIMES) != "none"
 
     @property
     def completeness(self) -> Completeness:
