@@ -217,10 +217,5 @@ static PyType_Spec spec = {
 int
 add_calls(PyObject *module)
 {
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (type == NULL)
-        return -1;
-    int failed = PyModule_AddType(module, type);
-    Py_DECREF(type);
-    return failed;
+    return add_type(module, &spec);
 }
