@@ -156,3 +156,8 @@ def test_any_name(model: str, provider: str | None) -> None:
     """Whatever a span calls its model, asking for its price raises nothing."""
     found = estimate(model, provider, 10, 10)
     assert found is None or found >= 0
+
+
+def test_a_number_beyond_all_fractions() -> None:
+    """A count that no fraction can hold has no price."""
+    assert estimate("gpt-4o", None, 10**400, 0) is None

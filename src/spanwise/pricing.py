@@ -51,8 +51,11 @@ def estimate(  # noqa: PLR0917  (called for every model call: keywords would cos
         return None
     if not prices.linear:
         return _asked(model, provider, hour, (sent, got, cache_read, cache_write))
-    cached = cache_read * prices.cache_read + cache_write * prices.cache_write if cache_read or cache_write else 0.0
-    return prices.call + fresh * prices.input + got * prices.output + cached
+    try:
+        cached = cache_read * prices.cache_read + cache_write * prices.cache_write if cache_read or cache_write else 0.0
+        return prices.call + fresh * prices.input + got * prices.output + cached
+    except OverflowError:  # a whole number beyond all fractions counts no tokens
+        return None
 
 
 @lru_cache(maxsize=1024)

@@ -86,6 +86,18 @@ def test_json_text(text: str, value: object) -> None:
     assert value == Memo().json(text)
 
 
+class Text(str):
+    """Text of an app's own type."""
+
+    __slots__ = ()
+
+
+def test_text_that_the_decoder_refuses() -> None:
+    """Text of an app's own type is decoded like any other, and half of a character stays as it is."""
+    assert {"a": 1} == Memo().json(Text('{"a": 1}'))
+    assert '{"a": "\ud800"}' == Memo().json('{"a": "\ud800"}')
+
+
 @pytest.mark.parametrize("value", [None, 3, [1], {"a": 1}, b"[1]"])
 def test_values_are_left_alone(value: object) -> None:
     """What is no text is its own value."""

@@ -241,8 +241,10 @@ class Memo:
         decoded: object = value
         try:
             decoded = msgspec.json.decode(value)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             decoded = _printed(value) if value.startswith(_PRINTED) and len(value) <= _PRINTED_LIMIT else value
+        except TypeError:  # text of an app's own type, which is not decoded as it is
+            decoded = self.json(str.__str__(value))
         self._json[value] = decoded
         return decoded
 
