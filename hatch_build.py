@@ -16,7 +16,10 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _FOLDER = Path(__file__).parent / "src" / "spanwise" / "native"
-_FLAGS = ("-O2", "-fPIC", "-fno-strict-aliasing", "-fwrapv", "-fvisibility=hidden", "-DNDEBUG", "-Wall", "-Wextra")
+_FLAGS = (
+    *("-O2", "-fPIC", "-fno-strict-aliasing", "-fwrapv", "-fvisibility=hidden", "-DNDEBUG", "-Wall", "-Wextra"),
+    "-ffp-contract=off",  # sums of fractions come out as Python's do
+)
 _LINK = {"darwin": ("-bundle", "-undefined", "dynamic_lookup")}
 
 

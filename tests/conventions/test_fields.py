@@ -11,7 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise.conventions import _fields
-from spanwise.conventions._fields import amount, any_of, below, converted, count, fixed, marked, reader, text
+from spanwise.conventions._fields import (
+    amount,
+    any_of,
+    below,
+    converted,
+    count,
+    fixed,
+    lowered,
+    marked,
+    reader,
+    text,
+    written,
+)
 from spanwise.native import core
 
 
@@ -25,6 +37,8 @@ class Record(msgspec.Struct):
     always: object = None
     length: int | None = None
     bad: bool = False
+    small: str | None = None
+    id: str | None = None
 
 
 def _length(value: object) -> int | None:
@@ -39,6 +53,8 @@ FIELDS = (
     fixed("word"),
     converted(_length, "a", "d"),
     marked("error", True, among=("b", "d")),
+    lowered("e", "f"),
+    written("e", "f"),
 )
 NOTHING = Record(always="word")
 
@@ -69,6 +85,10 @@ def read(attributes: Mapping[str, object]) -> Record:
         ({"c": 10**400}, Record(None, None, 10**400, None, "word")),
         ({"d": "error"}, Record(None, None, None, None, "word", 5, True)),
         ({"b": 1, "d": ["error"]}, Record(1, None, 1, None, "word", 1)),
+        ({"e": "OpenAI"}, Record(always="word", small="openai", id="OpenAI")),
+        ({"e": "", "f": "É-x"}, Record(always="word", small="é-x", id="É-x")),
+        ({"e": 7, "f": "aws.bedrock"}, Record(always="word", small="aws.bedrock", id="7")),
+        ({"e": True, "f": 0}, Record(always="word", id="0")),
     ],
 )
 def test_each_field_is_the_first_that_tells(attributes: Mapping[str, object], expected: Record) -> None:
@@ -83,12 +103,12 @@ _VALUES = st.one_of(
     st.integers(),
     st.floats(allow_nan=False),
     st.text(max_size=4),
-    st.sampled_from(["error", "7", "0.5", "-2"]),
+    st.sampled_from(["error", "7", "0.5", "-2", "Big", "É"]),
     st.lists(st.integers(), max_size=2),
 )
 
 
-@given(st.dictionaries(st.sampled_from("abcde"), _VALUES))
+@given(st.dictionaries(st.sampled_from("abcdef"), _VALUES))
 def test_both_ways_agree(attributes: dict[str, object]) -> None:
     """Whatever the attributes hold, both ways read the same."""
     read(attributes)

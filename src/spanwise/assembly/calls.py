@@ -31,17 +31,12 @@ from spanwise.assembly.results import (
     results_of,
     take_result,
 )
-from spanwise.assembly.verdicts import reads_like_error, says_error, says_no_such_tool
-from spanwise.model.calls import CallStatus, ToolCall
-from spanwise.model.content import Memo, Part, ToolFields
+from spanwise.assembly.spanned import span_calls
+from spanwise.assembly.verdicts import says_no_such_tool
+from spanwise.model.calls import ToolCall
+from spanwise.model.content import Memo, Part
 from spanwise.model.effects import is_control, says_output_taken
-from spanwise.model.raw import STATUS_ERROR
-from spanwise.model.span import Span, SpanError
 from spanwise.model.trace import Run
-
-_HOPS = 16
-_FAILED = frozenset({"error", "retry"})
-_STAND_INS = frozenset({"invalid_tool", "_Exception"})
 
 
 def tool_calls(run: Run) -> tuple[ToolCall, ...]:
@@ -74,122 +69,6 @@ def _order(run: Run, found: list[ToolCall], requests: Sequence[Request]) -> None
     if not run.llm_groups:
         _place(found, rank)
     found.sort(key=lambda call: (call.start_ns, call.span < 0, rank.get(call.call_id or "", len(rank))))
-
-
-def span_calls(run: Run) -> list[ToolCall]:
-    """The calls that left spans, nested doubles merged, by start."""
-    memo = run.trace.memo
-    out: list[ToolCall] = []
-    by_span: dict[int, ToolCall] = {}
-    batches: set[int] = set()
-    for span in run.trace.paced(run.by_kind.get("tool", ())):
-        raw = span.raw
-        several = conventions.several(raw, memo, span.dialect)
-        if several is not None:
-            if span.holder not in batches and several:
-                batches.add(span.index)
-                out += [_call_of_batch(span, one, memo) for one in several]
-            continue
-        fields = conventions.tool(raw, memo, span.dialect)
-        name = fields.name or raw.name
-        if name in _STAND_INS and _stands_in(name, fields):
-            continue
-        outer = _same_call(run, span, fields.name, by_span) if span.holder >= 0 else None
-        if outer is None:
-            call = _call(span, name, fields, memo)
-            out.append(call)
-        else:
-            call = outer
-            _merge(call, span, fields)
-        by_span[span.index] = call
-    return out
-
-
-def _stands_in(name: str, fields: ToolFields) -> bool:
-    """LangChain ran this in the place of a tool that does not exist, or of an answer that it could not read."""
-    return name == "_Exception" or fields.arguments is None or "requested_tool_name" in str(fields.arguments)
-
-
-def _same_call(run: Run, span: Span, name: str | None, by_span: Mapping[int, ToolCall]) -> ToolCall | None:
-    """The call of an enclosing tool span with the same name in the same agent, if there is one.
-
-    A span that does not name its tool is the inner half of the call that stands around it.
-    """
-    spans = run.trace.spans
-    at = span.holder
-    for _ in range(_HOPS):
-        if at < 0:
-            return None
-        above = spans[at]
-        if above.kind == "tool":
-            call = by_span.get(at)
-            return call if call is not None and name in (None, call.name) else None
-        at = above.holder
-    return None
-
-
-def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
-    raw = span.raw
-    status = _status(span, fields)
-    if status == "retry" and says_no_such_tool(name, fields.result):
-        status = "not_run"
-    return ToolCall(
-        name,
-        status,
-        span.index,
-        span.agent,
-        raw.start_ns,
-        raw.end_ns if raw.end_ns > raw.start_ns else raw.start_ns,
-        fields.call_id,
-        is_control(name),
-        "span",
-        fields.arguments,
-        fields.result,
-        memo,
-        raw.span_id,
-        None if status not in _FAILED else conventions.error(raw) or SpanError(message=fields.message),
-    )
-
-
-def _call_of_batch(span: Span, fields: ToolFields, memo: Memo) -> ToolCall:
-    """One call of a span that ran several; what it says of a tool that does not exist, no tool returned."""
-    name = fields.name or span.raw.name
-    call = _call(span, name, fields, memo)
-    if says_no_such_tool(name, fields.result):
-        call.status = "not_run"
-    return call
-
-
-def _status(span: Span, fields: ToolFields) -> CallStatus:
-    raw = span.raw
-    if fields.retry:
-        return "retry"
-    if fields.paused:
-        return "unknown"
-    failed = raw.status_code == STATUS_ERROR and conventions.failed(raw, span.dialect)
-    if failed or fields.failed or says_error(fields.result):
-        return "error"
-    if raw.end_ns <= 0 or fields.uncertain:
-        return "error" if fields.bare and reads_like_error(fields.result) else "unknown"
-    if fields.result is None and fields.arguments is None and conventions.is_untold(raw):
-        return "unknown"
-    return "ok"
-
-
-def _merge(call: ToolCall, span: Span, fields: ToolFields) -> None:
-    """Take from an inner span of the same call what the outer one does not say; one failure makes the call failed."""
-    if call.raw_arguments is None:
-        call.raw_arguments = fields.arguments
-    if call.raw_result is None:
-        call.raw_result = fields.result
-    call.call_id = call.call_id or fields.call_id
-    inner = _status(span, fields)
-    if inner == "retry" or (inner == "error" and call.status != "retry"):
-        call.status = inner
-        if call.error is None or not call.error.message:
-            call.error = conventions.error(span.raw) or SpanError(message=fields.message)
-    elif call.status == "unknown":
-        call.status = inner
 
 
 def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:

@@ -7,9 +7,10 @@ how many. A span around several model spans is no call of its own, only its leav
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from spanwise import conventions, pricing
-from spanwise.assembly import running
+from spanwise.assembly import plain, running
 from spanwise.conventions._genai_scopes import GOOGLE, OPENLLMETRY_GOOGLE
 from spanwise.model.calls import LLMCall, Tokens
 from spanwise.model.content import LLMFields, Message, Messages
@@ -23,12 +24,19 @@ def llm_calls(run: Run) -> tuple[LLMCall, ...]:
     of_google = [group for group in groups if group[0].raw.scope.name in GOOGLE]
     if any(_calls_by_itself(run, group) for group in of_google):
         return ()
-    found = [_call(run, group) for group in run.trace.paced(groups)]
+    found = _calls(run, groups)
     if not conventions.SUMMING.isdisjoint([group[0].dialect for group in groups]):
         for call in running.take_apart(run, found):
             call.cost_usd, call.cost_estimated = _cost(call.usage, call.start_ns)
     held = [call for span in run.by_kind.get("agent", ()) for call in _held(run, span)]
     return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
+
+
+def _calls(run: Run, groups: Sequence[Sequence[Span]]) -> list[LLMCall]:
+    """The calls of these groups of spans."""
+    if plain.READER is not None:
+        return plain.READER.llm_calls(groups, partial(_call, run), run.trace.pause)
+    return [_call(run, group) for group in run.trace.paced(groups)]
 
 
 def _calls_by_itself(run: Run, group: Sequence[Span]) -> bool:

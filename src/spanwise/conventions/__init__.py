@@ -129,6 +129,10 @@ MARKS = tuple(
     for key, index, kind in _BY_MARK
 )
 """The attributes that tell a dialect, the surest first: its number, what says its kinds, and the kinds by the value."""
+_PLACES: Mapping[str, tuple[tuple[int, int], ...]] = {
+    key: tuple((at, index) for at, (other, index, _) in enumerate(_BY_MARK) if other == key) for key, _, _ in _BY_MARK
+}
+"""By attribute its places among the marks, each with the dialect."""
 _HINTS = frozenset(hint for hint, _, _ in _BY_HINT)
 _KINDS = tuple(convention.kind for convention in CONVENTIONS)
 
@@ -145,6 +149,9 @@ _ASKED = tuple(c.asked for c in CONVENTIONS)
 _FAILED = tuple(c.failed for c in CONVENTIONS)
 _BORROWED = tuple(c.borrowed for c in CONVENTIONS)
 
+_TELLING = frozenset(key for key, index, _ in _BY_MARK if CONVENTIONS[index].error not in (None, _genai.error))
+_TELLING_SCOPES = frozenset(scope for c in CONVENTIONS if c.error is not None for scope in c.scopes)
+"""The attributes and scopes of the dialects that say more of a failure than the generic one."""
 SUMMING = frozenset(index for index, convention in enumerate(CONVENTIONS) if convention.sums)
 """The dialects whose model calls count the tokens of those before them."""
 _LAST = len(CONVENTIONS) - 1
@@ -181,10 +188,9 @@ def _classify_by_hint(span: RawSpan) -> tuple[int, Kind]:
 
 def dialects(span: RawSpan) -> list[Convention]:
     """All conventions that a span speaks, most specific first; the generic one is always the last."""
-    attributes = span.attributes
     found = [CONVENTIONS[index] for index in _BY_SCOPE.get(span.scope.name, ())]
-    for key, index, _ in _BY_MARK:
-        if key in attributes and CONVENTIONS[index] not in found:
+    for _, index in sorted([place for key in span.attributes if key in _PLACES for place in _PLACES[key]]):
+        if CONVENTIONS[index] not in found:
             found.append(CONVENTIONS[index])
     if CONVENTIONS[-1] not in found:
         found.append(CONVENTIONS[-1])
@@ -368,6 +374,8 @@ def failed(span: RawSpan, dialect: int) -> bool:
 
 def error(span: RawSpan) -> SpanError | None:
     """What a failed span says of its failure."""
+    if span.scope.name not in _TELLING_SCOPES and _TELLING.isdisjoint(span.attributes):
+        return _genai.error(span)  # no other dialect that it speaks knows more
     readers = (convention.error for convention in dialects(span))
     return next((found for read in readers if read and (found := read(span))), None)
 

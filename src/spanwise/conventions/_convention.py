@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from spanwise.conventions._fields import Field
 from spanwise.model.content import (
     AgentFields,
     ContextFields,
@@ -28,6 +29,44 @@ Reader: TypeAlias = Callable[[RawSpan, Memo], T]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlainTools:
+    """Which spans of tools are so plain that the compiled part reads them, and how: it gives what `tool` gives.
+
+    A plain span has ended, and has no events unless it failed; nothing that is named here is about it.
+    """
+
+    fields: tuple[Field, ...]
+    """The name, what was passed and returned, the id; what follows is false or empty on a plain span."""
+    scopes: frozenset[str] = frozenset()
+    """The scopes that write them otherwise."""
+    names: frozenset[str] = frozenset()
+    """What is no tool's own name."""
+    ids: frozenset[str] = frozenset()
+    """What is no call's id."""
+    titles: tuple[str, ...] = ()
+    """The names of spans that are read otherwise."""
+    beginnings: tuple[str, ...] = ()
+    """How results begin that may be more than what the tool returned."""
+    result: Callable[[str, Memo], object] | None = None
+    """What the tool returned, of such a result; None for one that is not plain. Without it none of them is."""
+    odd_failure: Callable[[RawSpan], bool] | None = None
+    """Whether a span whose status is an error takes a closer look. Without it each does."""
+    keys: frozenset[str] | None = None
+    """Arguments that may be none; what was passed is decoded to see. None: it stands as it is recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlainModels:
+    """The same of the spans of models, of which the compiled part reads what `llm` gives."""
+
+    fields: tuple[Field, ...]
+    """What the model and its use are, in their order."""
+    scopes: frozenset[str] = frozenset()
+    absent: tuple[str, ...] = ()
+    """The attributes of spans that are read otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Convention:
     """One dialect of span attributes.
 
@@ -47,9 +86,11 @@ class Convention:
     hints: tuple[str, ...] = ()
     """Keys that tell the dialect once no key of any dialect does: the attribute limit drops the telling ones first."""
     tool: Reader[ToolFields] | None = None
+    plain_tools: PlainTools | None = None
     several: Reader[tuple[ToolFields, ...] | None] | None = None
     """The calls of a tool span that runs several at once; None for a span that is one call."""
     llm: Reader[LLMFields] | None = None
+    plain_models: PlainModels | None = None
     model_calls: Reader[tuple[ModelCall, ...]] | None = None
     """The model calls of an agent's span that have no spans of their own."""
     messages: Reader[Messages] | None = None

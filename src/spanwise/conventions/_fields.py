@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar, cast
 
-from spanwise.conventions._values import int_of, number_of, text_of
+from spanwise.conventions._values import first_text, int_of, number_of, text_of
 from spanwise.model.raw import Attributes
 from spanwise.native import core
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 Field: TypeAlias = tuple[int, tuple[str, ...], object]
 """What sort of value, the attributes that may hold it, the best first, and what reads values of unusual types."""
 
-_ANY, _TEXT, _COUNT, _AMOUNT, _FIXED, _CONVERTED, _MARKED = range(7)
+_ANY, _TEXT, _COUNT, _AMOUNT, _FIXED, _CONVERTED, _MARKED, _LOWERED = range(8)
 
 
 def any_of(*keys: str) -> Field:
@@ -29,6 +29,16 @@ def any_of(*keys: str) -> Field:
 def text(*keys: str) -> Field:
     """The first that is text and not empty."""
     return _TEXT, keys, text_of
+
+
+def lowered(*keys: str) -> Field:
+    """The first that is text and not empty, in small letters."""
+    return _LOWERED, keys, lowered_of
+
+
+def written(*keys: str) -> Field:
+    """The first that is text and not empty, or a whole number as text."""
+    return _TEXT, keys, written_of
 
 
 def count(*keys: str) -> Field:
@@ -61,6 +71,17 @@ def below(attributes: Attributes, prefix: str) -> list[str]:
     if core is not None and type(attributes) is dict:
         return core.below(cast("dict[str, object]", attributes), prefix)
     return [name for name in attributes if name.startswith(prefix)]
+
+
+def lowered_of(value: object) -> str | None:
+    """Text that is not empty, in small letters."""
+    found = text_of(value)
+    return None if found is None else found.lower()
+
+
+def written_of(value: object) -> str | None:
+    """Text that is not empty, or a whole number as text."""
+    return first_text({"": value}, "")
 
 
 def amount_of(value: object) -> float | None:

@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 
 from spanwise.conventions import _genai_scopes
-from spanwise.conventions._convention import Convention
+from spanwise.conventions._convention import Convention, PlainModels, PlainTools
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, is_unsaid, with_answer_apart
 from spanwise.conventions._langgraph import ENVELOPES, is_paused, open_message, told_by_command
@@ -76,8 +76,7 @@ def kind(span: RawSpan) -> Kind | None:
     return None
 
 
-_tool = reader(
-    ToolFields,
+_TOOL = (
     text("gen_ai.tool.name"),
     any_of("gen_ai.tool.call.arguments"),
     any_of("gen_ai.tool.call.result"),
@@ -87,6 +86,7 @@ _tool = reader(
     fixed(""),
     marked(True, among=("spanwise.unended",)),  # noqa: FBT003
 )
+_tool = reader(ToolFields, *_TOOL)
 
 
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
@@ -144,8 +144,7 @@ def ms_of(seconds: object) -> float | None:
     return number * 1000.0 if number is not None and number >= 0 else None
 
 
-_llm = reader(
-    LLMFields,
+_LLM = (
     text("gen_ai.response.model", "gen_ai.request.model"),
     text("gen_ai.provider.name", "gen_ai.system"),
     count("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
@@ -170,6 +169,7 @@ _llm = reader(
     fixed(False),  # noqa: FBT003  (a field's value)
     converted(ms_of, "gen_ai.response.time_to_first_chunk"),
 )
+_llm = reader(LLMFields, *_LLM)
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
@@ -379,7 +379,14 @@ CONVENTION = Convention(
     kinds={operation: kind_ for operation, kind_ in KINDS.items() if kind_ != "agent"},
     kind=kind,
     tool=tool,
+    plain_tools=PlainTools(
+        fields=_TOOL,
+        ids=NO_ID,
+        beginnings=("[<", '{"graph":', *sorted(ENVELOPES)),
+        odd_failure=_genai_scopes.is_odd_failure,
+    ),
     llm=llm,
+    plain_models=PlainModels(fields=_LLM, scopes=_genai_scopes.APART),
     messages=messages,
     output=output,
     requests=requests,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spanwise.conventions._langgraph import is_paused
 from spanwise.conventions._messages import messages_of
 from spanwise.conventions._returned import without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of
@@ -142,3 +143,8 @@ def with_cached(used: LLMFields, span: RawSpan) -> LLMFields:
 def borrowed(span: RawSpan) -> bool:
     """ADOT's error on an OpenAI agent's workflow: that of a tool of which the model was told, and the run went on."""
     return span.name.startswith("invoke_workflow") and span.status_message.startswith("Error running tool (non-fatal)")
+
+
+def is_odd_failure(span: RawSpan) -> bool:
+    """The error status of a tool's span is no failure of the tool, or not its own."""
+    return is_paused(span) or borrowed(span)

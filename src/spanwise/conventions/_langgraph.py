@@ -94,8 +94,11 @@ def printed_message(text: str, memo: Memo) -> ToolMessage | None:
 
 def is_paused(span: RawSpan) -> bool:
     """The span ended by the exception with which LangGraph waits for a human, whose word starts the node anew."""
-    if not span.events and "error.type" not in span.attributes:
-        return False
-    raised = [span.attributes.get("error.type")]
-    raised += [event.attributes.get("exception.type") for event in span.events if event.name == "exception"]
-    return any(isinstance(kind, str) and kind.endswith(_PAUSES) for kind in raised)
+    return _is_pause(span.attributes.get("error.type")) or (
+        bool(span.events)
+        and any(_is_pause(event.attributes.get("exception.type")) for event in span.events if event.name == "exception")
+    )
+
+
+def _is_pause(kind: object) -> bool:
+    return isinstance(kind, str) and kind.endswith(_PAUSES)

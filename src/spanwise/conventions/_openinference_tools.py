@@ -23,9 +23,9 @@ from spanwise.model.raw import Attributes
 
 Fields: TypeAlias = Mapping[str, object]
 
-_CALL_KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
+CALL_KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _CONTEXT_KEYS = frozenset({"messages", "configurable", "tool_call_id", "stream_writer", "callbacks"})
-_CONTEXTS = frozenset({"state", "runtime", "tool_runtime", "config", "store", "context"})
+CONTEXTS = frozenset({"state", "runtime", "tool_runtime", "config", "store", "context"})
 _VALUES = frozenset({int, float, bool, list, type(None)})
 """Types of what a model gave, whatever its name."""
 _RESPONSE_KEYS = frozenset({"id", "name", "response", "will_continue", "scheduling", "parts"})
@@ -60,7 +60,7 @@ def given(attributes: Attributes, memo: Memo, *, beeai: bool = False) -> Given:
         fields = mapping_of(value)
     if fields is None:
         return Given(value)
-    return _called(fields) if fields and fields.keys() <= _CALL_KEYS else _without_context(fields)
+    return _called(fields) if fields and fields.keys() <= CALL_KEYS else _without_context(fields)
 
 
 def _called(fields: Fields) -> Given:
@@ -85,7 +85,7 @@ def _without_context(fields: Fields) -> Given:
 def _is_context(name: str, value: object) -> bool:
     if is_object(value):
         return True
-    inner = mapping_of(value) if name in _CONTEXTS else None
+    inner = mapping_of(value) if name in CONTEXTS else None
     return inner is not None and not _CONTEXT_KEYS.isdisjoint(inner)
 
 

@@ -15,7 +15,7 @@ import msgspec
 from spanwise.conventions import _openinference_crewai as crewai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._crewai import total
-from spanwise.conventions._fields import amount, count, reader, text
+from spanwise.conventions._fields import lowered, reader, text
 from spanwise.conventions._genai_scopes import NODES
 from spanwise.conventions._langgraph import is_paused, passed
 from spanwise.conventions._messages import items
@@ -28,6 +28,18 @@ from spanwise.conventions._openinference_messages import (
     messages,
     output,
     record,
+)
+from spanwise.conventions._openinference_plain import (
+    ANSWERED,
+    ASKED,
+    BEEAI,
+    CALL_IDS,
+    MODELS,
+    PROVIDERS,
+    TOOL_CLASSES,
+    TOOLS,
+    USED,
+    not_found,
 )
 from spanwise.conventions._openinference_requests import call_ids, requests
 from spanwise.conventions._openinference_retrieval import retrieval
@@ -61,20 +73,14 @@ KINDS: Mapping[str, Kind] = {
     "UNKNOWN": "other",
 }
 AUTOMATIC = "message.tool_calls.0.tool_call.function.name"
-BEEAI = "openinference.instrumentation.beeai"
 HANDOFF = "handoff to "
 INVOKER = "ToolInvoker.run"
 OPENAI_AGENTS = "openinference.instrumentation.openai_agents"
 TOOL_METHODS = (".__call__", ".acall", ".call", ".run", ".arun", ".invoke", ".ainvoke", ".forward")
-# What frameworks call every tool: names of classes, not of tools.
-TOOL_CLASSES = frozenset(
-    """SimpleTool FunctionTool BaseTool AsyncBaseTool Tool StructuredTool QueryEngineTool RetrieverTool""".split()
-)
 # LangChain's AgentExecutor runs these in the place of a tool that does not exist, or of an answer it cannot parse.
 STAND_INS = frozenset({"invalid_tool", "_Exception"})
 CONTROL_FLOW = ("ParentCommand", "GraphInterrupt", "GraphBubbleUp", "NodeInterrupt")
 NOT_AGENTS = ("OutputParser", ".before_agent", ".after_agent")
-PROMPT_DETAILS = "llm.token_count.prompt_details"
 FIRST_DOCUMENT = "retrieval.documents.0.document.content"
 
 
@@ -214,8 +220,8 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     asked = given(attributes, memo, beeai=span.scope.name == BEEAI)
     got = outcome(attributes.get("output.value"), memo)
     name = _tool_name(span)
-    failed = got.failed or _raised(span) or _not_found(name, got.value)
-    call_id = first_text(attributes, "tool_call.id", "tool.id", "tool.call_id") or got.call_id or asked.call_id
+    failed = got.failed or _raised(span) or not_found(name, got.value)
+    call_id = first_text(attributes, *CALL_IDS) or got.call_id or asked.call_id
     message = got.value if failed and isinstance(got.value, str) else ""
     # LangChain says in its message around the result that the tool failed; where that was cut, nobody knows.
     cut = (
@@ -251,15 +257,6 @@ def _raised(span: RawSpan) -> bool:
     return any(kind is not None and not kind.endswith(CONTROL_FLOW) for kind in raised)
 
 
-def _not_found(name: str | None, result: object) -> bool:
-    """AutoGen and CrewAI: a tool that does not exist has a span without an error."""
-    if not isinstance(result, str):
-        return False
-    return result == "Tool not found" or (
-        result[:7] == "Error: " and result.startswith(f"Error: tool '{name}' not found")
-    )
-
-
 def _tool_name(span: RawSpan) -> str | None:
     """The tool's own name; where there is none the span's without the method that was wrapped, but no class's."""
     attributes = span.attributes
@@ -273,17 +270,7 @@ class _Model(msgspec.Struct, gc=False):
     name: str | None = None
 
 
-_llm = reader(
-    LLMFields,
-    text("llm.response.model_name"),
-    text("llm.provider", "llm.system", "decision.provider", "decision.system"),
-    count("llm.token_count.prompt", "decision.token_count.input"),
-    count("llm.token_count.completion", "decision.token_count.output"),
-    count(f"{PROMPT_DETAILS}.cache_read", f"{PROMPT_DETAILS}.cache_input"),
-    count(f"{PROMPT_DETAILS}.cache_write"),
-    count("llm.token_count.completion_details.reasoning"),
-    amount("llm.cost.total"),
-)
+_llm = reader(LLMFields, text(ANSWERED), lowered(*PROVIDERS), *USED)
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
@@ -292,8 +279,8 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     fields = _llm(attributes)
     if fields.model is None and "gen_ai.response.model" not in attributes:
         fields.model = _model(attributes, memo)
-    if fields.provider is not None:
-        fields.provider = None if "gen_ai.provider.name" in attributes else fields.provider.lower()
+    if fields.provider is not None and "gen_ai.provider.name" in attributes:
+        fields.provider = None
     if fields.cost_usd is None and "llm.cost.prompt" in attributes:
         fields.cost_usd = _cost(attributes)
     if AUTOMATIC in attributes and span.scope.name == GOOGLE_GENAI:  # the usage of the last call only
@@ -306,17 +293,7 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     return fields
 
 
-_named = reader(
-    _Model,
-    text(
-        "llm.model_name",
-        "llm.request.model_name",
-        "decision.response.model_name",
-        "decision.model_name",
-        "embedding.model_name",
-        "reranker.model_name",
-    ),
-)
+_named = reader(_Model, text(*ASKED))
 
 
 def _model(attributes: Attributes, memo: Memo) -> str | None:
@@ -378,8 +355,10 @@ CONVENTION = Convention(
     hints=("llm.model_name", "tool.name", "llm.input_messages.0.message.role", FIRST_DOCUMENT),
     kind=kind,
     tool=tool,
+    plain_tools=TOOLS,
     several=several,
     llm=llm,
+    plain_models=MODELS,
     messages=messages,
     output=output,
     record=record,

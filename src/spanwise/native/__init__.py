@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Protocol, TypeAlias, TypeVar, cast
 
+S = TypeVar("S")
 T = TypeVar("T")
 C_contra = TypeVar("C_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
@@ -128,6 +129,33 @@ class CallsReader(Protocol[C_contra, R_co]):
         ...
 
 
+class FactReader(Protocol):
+    """Reads the calls that left plain spans: the twin of the same in assembly/spanned.py and assembly/llms.py.
+
+    What it is given to call is called for what is not plain, and what that raises comes out.
+    """
+
+    def tool_calls(  # noqa: PLR0917  (called for every run)
+        self,
+        tools: Sequence[S],
+        spans: Sequence[S],
+        memo: object,
+        calls: list[T],
+        by_span: dict[int, T],
+        slow: Callable[[S], None],
+        pause: Callable[[], None] | None,
+        /,
+    ) -> None:
+        """Adds the calls of these of a trace's spans to `calls`, and to `by_span` by their numbers."""
+        ...
+
+    def llm_calls(
+        self, groups: Sequence[Sequence[S]], slow: Callable[[Sequence[S]], T], pause: Callable[[], None] | None, /
+    ) -> list[T]:
+        """The calls of these groups of spans."""
+        ...
+
+
 class Core(Protocol):
     """What the compiled module holds."""
 
@@ -163,6 +191,24 @@ class Core(Protocol):
         self, *, call: type[C_contra], tally: Callable[..., T], failed: Collection[str], ok: str, unknown: str
     ) -> CallsReader[C_contra, T]:
         """A reader of calls of this type, which makes tallies of that."""
+        ...
+
+    def FactReader(  # noqa: N802
+        self,
+        *,
+        raw: type,
+        span: type,
+        scope: type,
+        tool_call: type,
+        llm_call: type,
+        llm_fields: type,
+        tools: tuple[object, ...],
+        models: tuple[object, ...],
+        control: Callable[[str], bool],
+        failure: Callable[[object], bool],
+        prices: Callable[[str, str | None, int], object],
+    ) -> FactReader:
+        """A reader of the facts of plain spans, which a dialect's entry in `tools` and in `models` describes."""
         ...
 
     def below(self, attributes: dict[str, object], prefix: str, /) -> list[str]:

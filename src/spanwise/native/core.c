@@ -42,6 +42,7 @@ static int (*const adding[])(PyObject *module) = {
     add_records,
     add_spans,
     add_calls,
+    add_facts,
 };
 
 static int

@@ -37,5 +37,6 @@ int add_marks(PyObject *module);
 int add_records(PyObject *module);
 int add_spans(PyObject *module);
 int add_calls(PyObject *module);
+int add_facts(PyObject *module);
 
 #endif

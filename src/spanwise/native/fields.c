@@ -2,41 +2,41 @@
  *
  * The twin of the reader in conventions/_fields.py, for attributes that are a plain dict.
  */
-#include "core.h"
+#include "fields.h"
 #include <math.h>
 
-enum { ANY, TEXT, COUNT, AMOUNT, FIXED, CONVERTED, MARKED };
-
-typedef struct {
-    int sort;
-    PyObject *keys;    /* a tuple of names, the best first */
-    PyObject *convert; /* reads a value of an unusual type; of a fixed field its value, of a mark its values */
-} Field;
+enum { ANY, TEXT, COUNT, AMOUNT, FIXED, CONVERTED, MARKED, LOWERED };
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *record;
     PyObject *twin; /* reads attributes that are no dict */
-    Field *fields;
-    Py_ssize_t count;
+    Fields fields;
 } Reader;
-
-#define MOST 16
 
 static void
 reader_dealloc(Reader *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    for (Py_ssize_t i = 0; i < self->count; i++) {
-        Py_XDECREF(self->fields[i].keys);
-        Py_XDECREF(self->fields[i].convert);
-    }
-    PyMem_Free(self->fields);
+    fields_clear(&self->fields);
     Py_XDECREF(self->record);
     Py_XDECREF(self->twin);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
+}
+
+/* Whether a text is not empty, and small letters of ASCII are the only ones in it. */
+static int
+is_small(PyObject *text)
+{
+    Py_ssize_t size = PyUnicode_GET_LENGTH(text);
+    for (Py_ssize_t i = 0; i < size; i++) {
+        Py_UCS4 code = PyUnicode_READ_CHAR(text, i);
+        if (code > 127 || (code >= 'A' && code <= 'Z'))
+            return 0;
+    }
+    return size > 0;
 }
 
 /* The value of a field as it stands in an attribute: a new reference, or NULL, with or without an exception. */
@@ -49,6 +49,10 @@ told(const Field *field, PyObject *value)
     case TEXT:
         if (PyUnicode_CheckExact(value))
             return PyUnicode_GET_LENGTH(value) ? Py_NewRef(value) : NULL;
+        break;
+    case LOWERED:
+        if (PyUnicode_CheckExact(value) && is_small(value))
+            return Py_NewRef(value);
         break;
     case COUNT:
         if (PyLong_CheckExact(value)) {
@@ -110,6 +114,64 @@ first_told(const Field *field, PyObject *attributes)
     return Py_NewRef(Py_None);
 }
 
+int
+fields_read(const Fields *self, PyObject *attributes, PyObject **values)
+{
+    for (Py_ssize_t made = 0; made < self->count; made++) {
+        values[made] = first_told(&self->fields[made], attributes);
+        if (values[made] == NULL) {
+            while (made--)
+                Py_DECREF(values[made]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void
+fields_clear(Fields *self)
+{
+    for (Py_ssize_t i = 0; i < self->count; i++) {
+        Py_XDECREF(self->fields[i].keys);
+        Py_XDECREF(self->fields[i].convert);
+    }
+    PyMem_Free(self->fields);
+    *self = (Fields){0};
+}
+
+int
+fields_take(Fields *self, PyObject *fields)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(fields);
+    if (count > MOST_FIELDS) {
+        PyErr_Format(PyExc_ValueError, "a record of %zd fields, at most %d are read", count, MOST_FIELDS);
+        return -1;
+    }
+    self->fields = PyMem_Calloc(count ? count : 1, sizeof(Field));
+    if (self->fields == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Field field = {0};
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(fields, i), "iO!O:field", &field.sort, &PyTuple_Type, &field.keys,
+                              &field.convert))
+            return -1;
+        if (field.sort < ANY || field.sort > LOWERED) {
+            PyErr_SetString(PyExc_ValueError, "a field of an unknown sort");
+            return -1;
+        }
+        if (field.sort == MARKED && !PyFrozenSet_CheckExact(field.convert)) {
+            PyErr_SetString(PyExc_TypeError, "a mark's values are a frozenset");
+            return -1;
+        }
+        Py_INCREF(field.keys);
+        Py_INCREF(field.convert);
+        self->fields[self->count++] = field;
+    }
+    return 0;
+}
+
 static PyObject *
 reader_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -121,16 +183,11 @@ reader_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     PyObject *attributes = args[0];
     if (!PyDict_CheckExact(attributes))
         return PyObject_CallOneArg(self->twin, attributes);
-    PyObject *values[MOST], *record = NULL;
-    Py_ssize_t made = 0;
-    for (; made < self->count; made++) {
-        values[made] = first_told(&self->fields[made], attributes);
-        if (values[made] == NULL)
-            goto done;
-    }
-    record = PyObject_Vectorcall(self->record, values, made, NULL);
-done:
-    for (Py_ssize_t i = 0; i < made; i++)
+    PyObject *values[MOST_FIELDS];
+    if (fields_read(&self->fields, attributes, values) < 0)
+        return NULL;
+    PyObject *record = PyObject_Vectorcall(self->record, values, self->fields.count, NULL);
+    for (Py_ssize_t i = 0; i < self->fields.count; i++)
         Py_DECREF(values[i]);
     return record;
 }
@@ -143,38 +200,15 @@ reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *record, *fields, *twin;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!O:Reader", names, &record, &PyTuple_Type, &fields, &twin))
         return NULL;
-    Py_ssize_t count = PyTuple_GET_SIZE(fields);
-    if (count > MOST)
-        return PyErr_Format(PyExc_ValueError, "a record of %zd fields, at most %d are read", count, MOST);
     Reader *self = (Reader *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
     self->call = reader_call;
     self->record = Py_NewRef(record);
     self->twin = Py_NewRef(twin);
-    self->fields = PyMem_Calloc(count ? count : 1, sizeof(Field));
-    if (self->fields == NULL) {
+    if (fields_take(&self->fields, fields) < 0) {
         Py_DECREF(self);
-        return PyErr_NoMemory();
-    }
-    for (; self->count < count; self->count++) {
-        Field *field = &self->fields[self->count];
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(fields, self->count), "iO!O:field", &field->sort, &PyTuple_Type,
-                              &field->keys, &field->convert) ||
-            field->sort < ANY || field->sort > MARKED) {
-            if (!PyErr_Occurred())
-                PyErr_SetString(PyExc_ValueError, "a field of an unknown sort");
-            Py_DECREF(self);
-            return NULL;
-        }
-        Py_INCREF(field->keys);
-        Py_INCREF(field->convert);
-        if (field->sort == MARKED && !PyFrozenSet_CheckExact(field->convert)) {
-            self->count++;
-            Py_DECREF(self);
-            PyErr_SetString(PyExc_TypeError, "a mark's values are a frozenset");
-            return NULL;
-        }
+        return NULL;
     }
     return (PyObject *)self;
 }

@@ -1,0 +1,73 @@
+"""OpenInference's ordinary spans of tools and models, and what is odd about the others."""
+
+from __future__ import annotations
+
+from spanwise.conventions import _openinference_crewai as crewai
+from spanwise.conventions._convention import PlainModels, PlainTools
+from spanwise.conventions._fields import amount, any_of, count, lowered, text, written
+from spanwise.conventions._langgraph import is_paused
+from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN
+from spanwise.conventions._openinference_tools import CALL_KEYS, CONTEXTS, outcome
+from spanwise.model.content import Memo
+
+BEEAI = "openinference.instrumentation.beeai"
+# What frameworks call every tool: names of classes, not of tools.
+TOOL_CLASSES = frozenset(
+    """SimpleTool FunctionTool BaseTool AsyncBaseTool Tool StructuredTool QueryEngineTool RetrieverTool""".split()
+)
+ANSWERED = "llm.response.model_name"
+ASKED = (
+    "llm.model_name",
+    "llm.request.model_name",
+    "decision.response.model_name",
+    "decision.model_name",
+    "embedding.model_name",
+    "reranker.model_name",
+)
+"""The attributes that name the model that was asked."""
+PROVIDERS = ("llm.provider", "llm.system", "decision.provider", "decision.system")
+_DETAILS = "llm.token_count.prompt_details"
+USED = (
+    count("llm.token_count.prompt", "decision.token_count.input"),
+    count("llm.token_count.completion", "decision.token_count.output"),
+    count(f"{_DETAILS}.cache_read", f"{_DETAILS}.cache_input"),
+    count(f"{_DETAILS}.cache_write"),
+    count("llm.token_count.completion_details.reasoning"),
+    amount("llm.cost.total"),
+)
+"""The tokens of a model call, by kind, and its cost."""
+CALL_IDS = ("tool_call.id", "tool.id", "tool.call_id")
+
+
+def not_found(name: str | None, result: object) -> bool:
+    """AutoGen and CrewAI: a tool that does not exist has a span without an error."""
+    if not isinstance(result, str):
+        return False
+    return result == "Tool not found" or (
+        result[:7] == "Error: " and result.startswith(f"Error: tool '{name}' not found")
+    )
+
+
+def _result(recorded: str, memo: Memo) -> object:
+    """What a tool returned, out of JSON or of what may be an envelope; None for what says more than that."""
+    got = outcome(recorded, memo)
+    said = got.value
+    odd = got.failed or got.call_id is not None or (isinstance(said, str) and said.startswith(("Tool not", "Error: ")))
+    return None if odd else said
+
+
+TOOLS = PlainTools(
+    fields=(text("tool.name"), any_of("input.value"), any_of("output.value"), written(*CALL_IDS)),
+    scopes=frozenset({*LANGCHAIN, HAYSTACK, BEEAI}),
+    names=TOOL_CLASSES,
+    titles=(crewai.TOOL,),
+    beginnings=(*'{["-0123456789 ', "true", "false", "null", "content=", "ToolM", "Comm", "Tool not", "Error: "),
+    result=_result,
+    odd_failure=is_paused,
+    keys=CALL_KEYS | CONTEXTS | {"tool_call_id"},
+)
+MODELS = PlainModels(
+    fields=(text(ANSWERED, *ASKED), lowered(*PROVIDERS), *USED),
+    scopes=frozenset({GOOGLE_GENAI}),
+    absent=("gen_ai.response.model", "gen_ai.provider.name", "llm.cost.prompt"),
+)

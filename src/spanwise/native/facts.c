@@ -1,0 +1,224 @@
+/* FactReader: the calls of tools and models that left plain spans, made in one go: see facts.h for what is plain. */
+#include "facts.h"
+
+static PyTypeObject *reader_type(PyObject *module);
+
+PyObject *
+facts_raw(FactReader *self, PyObject *span)
+{
+    PyObject *raw = Py_IS_TYPE(span, self->span_type) ? slot(span, self->raw) : NULL;
+    return raw != NULL && Py_IS_TYPE(raw, self->raw_type) ? raw : NULL;
+}
+
+Py_ssize_t
+facts_dialect(FactReader *self, PyObject *span)
+{
+    long long found;
+    return facts_whole(slot(span, self->dialect), &found) && found >= 0 && found < self->count ? (Py_ssize_t)found : -1;
+}
+
+/* Whether a scope is one of those; what was found for the last one is remembered, for most spans share theirs. */
+static int
+is_odd_scope(FactReader *self, PyObject *scope, PyObject *scopes, const void *rule, LastScope *last)
+{
+    if (scope == last->scope && rule == last->rule)
+        return last->odd;
+    PyObject *name = Py_IS_TYPE(scope, self->scope_type) ? slot(scope, self->scope_name) : NULL;
+    int odd = name != NULL && PyUnicode_CheckExact(name) ? PySet_Contains(scopes, name) : 1;
+    if (odd >= 0) {
+        Py_XSETREF(last->scope, Py_NewRef(scope));
+        last->rule = rule;
+        last->odd = odd;
+    }
+    return odd;
+}
+
+int
+facts_plain(FactReader *self, PyObject *raw, PyObject *scopes, const void *rule, LastScope *last,
+            PyObject **attributes, int *failed)
+{
+    long long status, end;
+    PyObject *events = slot(raw, self->events), *scope = slot(raw, self->scope);
+    PyObject *held = slot(raw, self->attributes);
+    if (held == NULL || !PyDict_CheckExact(held) || events == NULL || !PyTuple_CheckExact(events) ||
+        scope == NULL)
+        return 0;
+    if (!facts_whole(slot(raw, self->status), &status) || !facts_whole(slot(raw, self->end_ns), &end) || end <= 0)
+        return 0;
+    if (status == FAILED ? failed == NULL : PyTuple_GET_SIZE(events) > 0)
+        return 0;
+    if (failed != NULL)
+        *failed = status == FAILED;
+    int odd = is_odd_scope(self, scope, scopes, rule, last);
+    if (odd)
+        return odd < 0 ? -1 : 0;
+    *attributes = Py_NewRef(held);
+    return 1;
+}
+
+int
+facts_pace(PyObject *pause, PyObject *list, Py_ssize_t count, Py_ssize_t at)
+{
+    if (pause != Py_None && at % PACE == 0) {
+        PyObject *over = PyObject_CallNoArgs(pause);
+        if (over == NULL)
+            return -1;
+        Py_DECREF(over);
+    }
+    if (PySequence_Fast_GET_SIZE(list) != count) {
+        PyErr_SetString(PyExc_RuntimeError, "the list changed while it was read");
+        return -1;
+    }
+    return 0;
+}
+
+static void
+facts_dealloc(FactReader *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    for (Py_ssize_t i = 0; i < self->count; i++) {
+        if (self->tools[i] != NULL)
+            tool_rule_clear(self->tools[i]);
+        if (self->models[i] != NULL)
+            model_rule_clear(self->models[i]);
+        PyMem_Free(self->tools[i]);
+        PyMem_Free(self->models[i]);
+    }
+    PyMem_Free(self->tools);
+    PyMem_Free(self->models);
+    PyObject *held[] = {(PyObject *)self->raw_type,  (PyObject *)self->span_type, (PyObject *)self->scope_type,
+                        (PyObject *)self->tool_call, (PyObject *)self->llm_call,  (PyObject *)self->llm_fields,
+                        self->control,               self->failure,               self->prices,
+                        self->ok,                    self->error,                 self->from_span,
+                        self->json,                  self->mark_of_error};
+    for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+        Py_XDECREF(held[i]);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+/* The rules of all dialects; those that are None stay NULL. */
+static int
+take_rules(FactReader *self, PyObject *tools, PyObject *models)
+{
+    self->count = PyTuple_GET_SIZE(tools);
+    self->tools = PyMem_Calloc(self->count + 1, sizeof(ToolRule *));
+    self->models = PyMem_Calloc(self->count + 1, sizeof(ModelRule *));
+    if (self->tools == NULL || self->models == NULL || PyTuple_GET_SIZE(models) != self->count) {
+        self->count = 0;
+        PyErr_SetString(PyExc_ValueError, "as many dialects have tools as have models");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < self->count; i++) {
+        if (PyTuple_GET_ITEM(tools, i) != Py_None) {
+            self->tools[i] = PyMem_Calloc(1, sizeof(ToolRule));
+            if (self->tools[i] == NULL || tool_rule_take(self->tools[i], PyTuple_GET_ITEM(tools, i)) < 0)
+                return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+        }
+        if (PyTuple_GET_ITEM(models, i) != Py_None) {
+            self->models[i] = PyMem_Calloc(1, sizeof(ModelRule));
+            if (self->models[i] == NULL || model_rule_take(self->models[i], PyTuple_GET_ITEM(models, i)) < 0)
+                return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+        }
+    }
+    return 0;
+}
+
+/* Where the records hold what is read. */
+static int
+find_places(FactReader *self)
+{
+    struct {
+        PyTypeObject *of;
+        const char *field;
+        Py_ssize_t *at;
+    } places[] = {
+        {self->raw_type, "span_id", &self->span_id},     {self->raw_type, "name", &self->name},
+        {self->raw_type, "start_ns", &self->start_ns},   {self->raw_type, "end_ns", &self->end_ns},
+        {self->raw_type, "status_code", &self->status},  {self->raw_type, "attributes", &self->attributes},
+        {self->raw_type, "events", &self->events},       {self->raw_type, "scope", &self->scope},
+        {self->span_type, "raw", &self->raw},            {self->span_type, "kind", &self->kind},
+        {self->span_type, "dialect", &self->dialect},    {self->span_type, "index", &self->index},
+        {self->span_type, "agent", &self->agent},        {self->span_type, "holder", &self->holder},
+        {self->scope_type, "name", &self->scope_name},   {self->tool_call, "name", &self->call_name},
+    };
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        *places[i].at = slot_of(places[i].of, places[i].field);
+        if (*places[i].at < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *
+facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"raw",    "span",   "scope",   "tool_call", "llm_call", "llm_fields",
+                            "tools",  "models", "control", "failure",   "prices",   NULL};
+    PyTypeObject *raw, *span, *scope, *tool_call, *llm_call, *llm_fields;
+    PyObject *tools, *models, *control, *failure, *prices;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!O!OOO:FactReader", names, &PyType_Type, &raw,
+                                     &PyType_Type, &span, &PyType_Type, &scope, &PyType_Type, &tool_call, &PyType_Type,
+                                     &llm_call, &PyType_Type, &llm_fields, &PyTuple_Type, &tools, &PyTuple_Type,
+                                     &models, &control, &failure, &prices))
+        return NULL;
+    FactReader *self = (FactReader *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        return NULL;
+    self->raw_type = (PyTypeObject *)Py_NewRef((PyObject *)raw);
+    self->span_type = (PyTypeObject *)Py_NewRef((PyObject *)span);
+    self->scope_type = (PyTypeObject *)Py_NewRef((PyObject *)scope);
+    self->tool_call = (PyTypeObject *)Py_NewRef((PyObject *)tool_call);
+    self->llm_call = (PyTypeObject *)Py_NewRef((PyObject *)llm_call);
+    self->llm_fields = (PyTypeObject *)Py_NewRef((PyObject *)llm_fields);
+    self->control = Py_NewRef(control);
+    self->failure = Py_NewRef(failure);
+    self->prices = Py_NewRef(prices);
+    self->ok = PyUnicode_InternFromString("ok");
+    self->error = PyUnicode_InternFromString("error");
+    self->from_span = PyUnicode_InternFromString("span");
+    self->json = PyUnicode_InternFromString("json");
+    self->mark_of_error = PyUnicode_InternFromString("rror");
+    if (self->ok == NULL || self->error == NULL || self->from_span == NULL || self->json == NULL ||
+        self->mark_of_error == NULL || find_places(self) < 0 || take_rules(self, tools, models) < 0)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static PyMethodDef facts_methods[] = {
+    {"tool_calls", (PyCFunction)facts_tool_calls, METH_VARARGS, "Adds the calls of tools' plain spans."},
+    {"llm_calls", (PyCFunction)facts_llm_calls, METH_VARARGS, "The calls of models, the plain ones read here."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot facts_slots[] = {
+    {Py_tp_new, facts_new},
+    {Py_tp_dealloc, facts_dealloc},
+    {Py_tp_methods, facts_methods},
+    {Py_tp_doc, "Reads the facts of plain spans."},
+    {0, NULL},
+};
+
+static PyType_Spec facts_spec = {
+    .name = "spanwise.native._core.FactReader",
+    .basicsize = sizeof(FactReader),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = facts_slots,
+};
+
+static PyTypeObject *
+reader_type(PyObject *module)
+{
+    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &facts_spec, NULL);
+}
+
+int
+add_facts(PyObject *module)
+{
+    PyTypeObject *type = reader_type(module);
+    if (type == NULL)
+        return -1;
+    int failed = PyModule_AddType(module, type);
+    Py_DECREF(type);
+    return failed;
+}

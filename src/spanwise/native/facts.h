@@ -1,0 +1,92 @@
+/* What the readers of facts share. Python.h must come first.
+ *
+ * They take spans that are plain: of a dialect that says in a table how its ordinary spans are read, and with nothing
+ * about them that takes a closer look. Whatever is in doubt is left to the twin in Python, span by span.
+ */
+#ifndef SPANWISE_FACTS_H
+#define SPANWISE_FACTS_H
+
+#include "fields.h"
+#include <stdint.h>
+
+/* So many spans are looked at between two pauses. */
+#define PACE 64
+/* The status of a span that failed. */
+#define FAILED 2
+
+/* How the tools' spans of a dialect are read. */
+typedef struct {
+    Fields fields;        /* name, arguments, result, id; of all that follow each must be false or empty */
+    PyObject *scopes;     /* a frozenset: the scopes that write them otherwise */
+    PyObject *names;      /* a frozenset: what is no tool's own name */
+    PyObject *ids;        /* a frozenset: what is no call's id */
+    PyObject *titles;     /* a tuple: the names of spans that are read otherwise */
+    PyObject *beginnings; /* a tuple: how results begin that may be more than what the tool returned */
+    PyObject *result;     /* reads those; None where the twin does */
+    PyObject *failure;    /* says what a failed span says of it; None for one that takes a closer look */
+    PyObject *keys;       /* a frozenset: names of arguments that take a closer look; None: arguments stand as text */
+    int whole;            /* what is missing is looked for in other dialects */
+    uint64_t first[2];    /* the characters that results of those beginnings begin with, as bits */
+} ToolRule;
+
+/* How the models' spans of a dialect are read. */
+typedef struct {
+    Fields fields;    /* in the order of the record */
+    PyObject *scopes; /* a frozenset: the scopes that write them otherwise */
+    PyObject *absent; /* a tuple: the attributes of spans that take a closer look */
+    int whole;
+} ModelRule;
+
+typedef struct {
+    PyObject_HEAD
+    PyTypeObject *raw_type, *span_type, *scope_type, *tool_call, *llm_call, *llm_fields;
+    Py_ssize_t span_id, name, start_ns, end_ns, status, attributes, events, scope; /* places in a raw span */
+    Py_ssize_t raw, kind, dialect, index, agent, holder;                           /* in a span */
+    Py_ssize_t scope_name, call_name;
+    ToolRule **tools; /* by dialect; NULL for those whose spans are never plain */
+    ModelRule **models;
+    Py_ssize_t count;
+    PyObject *control; /* whether a tool of this name steers the run */
+    PyObject *failure; /* whether a result calls itself a failure */
+    PyObject *prices;  /* the unit prices of a model */
+    PyObject *ok, *error, *from_span, *json, *mark_of_error;
+} FactReader;
+
+/* The scope that was asked about last, and what was found; it owns its reference. */
+typedef struct {
+    PyObject *scope;
+    const void *rule;
+    int odd;
+} LastScope;
+
+/* A whole number of 64 bits; no exception is left behind for anything else. */
+static inline int
+facts_whole(PyObject *value, long long *number)
+{
+    int overflow = 0;
+    if (value == NULL || !PyLong_CheckExact(value))
+        return 0;
+    *number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return !overflow;
+}
+
+/* The raw span inside a span, borrowed; NULL where it is none. */
+PyObject *facts_raw(FactReader *self, PyObject *span);
+/* A dialect's place in the tables; -1 where it has none. */
+Py_ssize_t facts_dialect(FactReader *self, PyObject *span);
+/* Whether a raw span has ended, has plain attributes, and none of these scopes, and either did not fail and has no
+ * events, or failed where `failed` is given; -1 with an exception. Where it is so, its attributes are a new reference. */
+int facts_plain(FactReader *self, PyObject *raw, PyObject *scopes, const void *rule, LastScope *last,
+                PyObject **attributes, int *failed);
+/* Calls `pause` every so often, unless it is None; -1 with an exception, also where a list is not as long any more. */
+int facts_pace(PyObject *pause, PyObject *list, Py_ssize_t count, Py_ssize_t at);
+
+int tool_rule_take(ToolRule *rule, PyObject *said);
+void tool_rule_clear(ToolRule *rule);
+int model_rule_take(ModelRule *rule, PyObject *said);
+void model_rule_clear(ModelRule *rule);
+
+PyObject *facts_tool_calls(FactReader *self, PyObject *args);
+PyObject *facts_llm_calls(FactReader *self, PyObject *args);
+
+#endif
