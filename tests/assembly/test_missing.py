@@ -92,6 +92,18 @@ def test_results_that_never_came() -> None:
     assert GENAI in found.switch
 
 
+def test_results_of_a_pause() -> None:
+    """A tool in which the run waits for a human returns nothing yet; another one's result could be recorded."""
+    asked = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ask", "error.type": "GraphInterrupt"}
+    waits = span(2, parent=1, name="execute_tool ask", attributes=asked, status=2)
+    why = "The run was paused in 1 tool call (ask): no result followed."
+    found = run_of(agent(1, **WHOLE), waits).missing
+    assert [Missing(field="results", why=why)] == [one for one in found if one.field == "results"]
+    silent = run_of(agent(1, **WHOLE), waits, tool(3, parent=1, name="a", arguments={"b": 1}))
+    (told,) = (one for one in silent.missing if one.field == "results")
+    assert ("Results are not recorded for 1 tool call (a).", True) == (told.why, GENAI in told.switch)
+
+
 def test_no_tokens_of_calls_that_failed() -> None:
     """Where every model call failed no usage was reported; where one did not, its client may report it."""
     failed = span(2, parent=1, attributes={"gen_ai.operation.name": "chat"}, status=2)

@@ -144,6 +144,23 @@ def test_tool_of_observe() -> None:
     assert ToolFields("add") == langfuse.tool(observation("tool", "add"), Memo())
 
 
+def test_tool_that_waits_for_a_human() -> None:
+    """LangGraph's pause is no failure and no success: the message says what is waited for, nothing was returned."""
+    waiting = "(Interrupt(value={'question': 'which year?'}, id='80'),)"
+    assert langfuse.tool(observation("tool", "ask", level="DEFAULT", status_message=waiting), Memo()).paused
+    assert not langfuse.tool(observation("tool", "ask", status_message=waiting, output="2024"), Memo()).paused
+    assert not langfuse.tool(observation("tool", "ask", status_message="cut short"), Memo()).paused
+
+
+def test_record_of_a_graph() -> None:
+    """What the graph returned holds what was told of the last calls, which no model was sent any more."""
+    told = {"type": "tool", "content": "Returning structured response: a=1", "tool_call_id": "c1"}
+    asked = {"type": "ai", "content": "", "tool_calls": [{"name": "Out", "args": {"a": 1}, "id": "c1"}]}
+    (said, heard) = langfuse.record(observation("agent", "g", output={"messages": [asked, told]}), Memo()) or ()
+    assert ("c1", "c1") == (said.parts[0].id, heard.parts[0].id)
+    assert langfuse.record(observation("agent", "g", output="done"), Memo()) is None
+
+
 def test_what_a_function_threw_is_no_result() -> None:
     """In JavaScript the error stands in the place of the result; an error that a tool returned stays its result."""
     thrown = {"error": "Error: no such city"}

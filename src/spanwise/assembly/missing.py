@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from spanwise import conventions
 from spanwise.assembly import llms, texts
 from spanwise.conventions import litellm
-from spanwise.model.calls import Missing
+from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.content import Part
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
@@ -94,12 +94,24 @@ def _results(run: Run) -> Missing | None:
     ]
     if not silent:
         return None
+    paused = [call.name for call in silent if _is_paused(run, call)]
+    silent = [call for call in silent if not _is_paused(run, call)]
+    if not silent:
+        return Missing(field="results", why=f"The run was paused in {_count(paused)}: no result followed.")
     last = {(part.id, part.name) for part in _asked_last(run)}
     names = [call.name for call in silent if call.origin == "span" or (call.call_id, call.name) not in last]
     if not names:
         return Missing(field="results", why="The run ended on a request for tools: no result followed.")
     why = f"Results are not recorded for {_count(names)}."
     return Missing(field="results", why=why, switch=run.content_switch)
+
+
+def _is_paused(run: Run, call: ToolCall) -> bool:
+    """The call waits for a human, whose word starts it anew in a later run."""
+    if call.span < 0 or call.status != "unknown":
+        return False
+    span = run.trace.spans[call.span]
+    return conventions.tool(span.raw, run.trace.memo, span.dialect).paused
 
 
 def _llm_calls(run: Run) -> Missing | None:

@@ -19,6 +19,7 @@ from spanwise.model.content import HandoffFields, Memo, ToolFields
 from spanwise.model.raw import RawSpan
 
 _PAUSES = ("GraphInterrupt", "NodeInterrupt")
+_WAITING = ("(Interrupt(", "[Interrupt(", "Interrupt(")
 _MESSAGE = frozenset({"name", "tool_call_id", "content"})
 PRINTED = ("content=", "ToolMessage(", "Command(")
 """How the text begins of a tool's message, or of a command that holds one, as Python prints it."""
@@ -90,6 +91,11 @@ def printed_message(text: str, memo: Memo) -> ToolMessage | None:
     call_id = _CALL_ID.search(text, found.end())
     failed = text.find("status='error'", found.end()) >= 0
     return ToolMessage(plain(read_repr(found.group(1)), memo), failed, call_id.group(1) if call_id else None)
+
+
+def says_paused(message: str) -> bool:
+    """A status message of what LangGraph waits for, where the exception itself is not recorded."""
+    return message.startswith(_WAITING)
 
 
 def is_paused(span: RawSpan) -> bool:

@@ -14,9 +14,10 @@ from typing import TypeAlias
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._langgraph import says_paused
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
-from spanwise.conventions._payloads import answered, asked, call_arguments, documents, reply, searched
+from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, reply, searched
 from spanwise.conventions._values import first_int, first_number, first_text, int_of, mapping_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -123,6 +124,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         text_of(call_id) or found.call_id,
         failed(span) or found.failed,
         message=message,
+        paused=returned is None and says_paused(message),
     )
 
 
@@ -244,6 +246,11 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     return reply(span.attributes.get("langfuse.observation.output"), memo)
 
 
+def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """The messages in the state that LangChain's agent or graph returned."""
+    return conversation(memo.json(span.attributes.get("langfuse.observation.output")), memo)
+
+
 def _offered(item: object) -> Fields | None:
     """The tool definition that a message of the LangChain handler holds; None for a real message."""
     fields = mapping_of(item)
@@ -331,6 +338,7 @@ CONVENTION = Convention(
     llm=llm,
     messages=messages,
     output=output,
+    record=record,
     agent=agent,
     retrieval=retrieval,
     definitions=definitions,
