@@ -127,6 +127,22 @@ def test_handoffs_that_did_not_happen() -> None:
     assert () == run.handoffs
 
 
+def test_a_handoff_that_led_nowhere() -> None:
+    """Where agents leave spans, one that was told to go on and left none did not; but not where spans are missing."""
+
+    def passed(*others: RawSpan, source: str = "a", **given: str) -> list[tuple[str | None, str | None]]:
+        call = tool(3, parent=2, name="transfer_to_agent", arguments=given)
+        return [(one.source, one.target) for one in run_of(agent(2, name=source), call, *others).handoffs]
+
+    assert [] == passed(agent_name="nobody")
+    assert [] == passed(agent(4000, parent=3, name="a"), agent_name="nobody")
+    assert [("a", "A-1")] == passed(agent(4, parent=2, name="a 1"), agent_name="A-1")
+    assert [("a", "b")] == passed(agent(4000, parent=2, name="Team B"), agent_name="b")
+    assert [("a", "nobody")] == passed(span(9, parent=77), agent_name="nobody")
+    assert [("a", None)] == passed(why="x")
+    assert [(None, "nobody")] == passed(source="", agent_name="nobody")
+
+
 def test_a_handoff_known_from_messages() -> None:
     """A transfer that left no span has its target from its name, and none where the name does not tell."""
     run = run_of(agent(1), chat(2, parent=1, got=[asks(("h", "transfer_to_sales", {}), ("i", "handoff", {}))]))

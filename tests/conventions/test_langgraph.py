@@ -142,6 +142,13 @@ NUMBERED = '{"name": "add", "tool_call_id": 1, "content": 2}'
         (f"{PRINTED} status='error'", (2, "c1", True)),
         ('{"name": "add", "tool_call_id": "c1", "content": [1]}', ([1], "c1", False)),
         (PRINTED_COMMAND, ("Transferred", "c1", False)),
+        ("content=[] name='add' tool_call_id='c1'", ([], "c1", False)),
+        ("content=[{'type': 'text', 'text': '[2]'}] name='add' tool_call_id='c1'", ([2], "c1", False)),
+        (
+            "Command(update={'messages': [ToolMessage(content=[1], tool_call_id='c2', status='error')]})",
+            ([1], "c2", True),
+        ),
+        ("content=[2] of 3", ("content=[2] of 3", None, False)),
         ("content='2' of 3", ("content='2' of 3", None, False)),
         ("Command(goto='maths')", ("Command(goto='maths')", None, False)),
         ('{"name": "add", "content": 2}', ('{"name": "add", "content": 2}', None, False)),

@@ -88,6 +88,8 @@ def test_documents_that_are_split() -> None:
     """What LlamaIndex splits or enriches is no question, and what comes of it no answer."""
     split = read("SentenceSplitter.__call__", input__value='{"nodes": [{"text": "68 million."}]}', output__value="a")
     assert AgentFields() == split
+    for method in ("split_text", "split_text_metadata_aware", "_parse_nodes"):
+        assert AgentFields() == read(f"SentenceSplitter.{method}", input__value='{"text": "68 million.", "meta": ""}')
 
 
 def test_chains_have_no_name() -> None:

@@ -119,6 +119,7 @@ SAID = {"content": '{"a": 1}', "tool_call_id": "call_1", "status": "error", "typ
             Outcome({"status": "error", "why": "x"}, True, "call_1"),
         ),
         ({"name": "add", "response": {"error": "x"}}, Outcome({"error": "x"}, True)),
+        ({"name": "add", "response": {"error": None, "a": 1}}, Outcome({"error": None, "a": 1})),
         ({"name": "add", "response": "x"}, Outcome("x")),
         ({"name": "add", "response": "x", "more": 1}, Outcome({"name": "add", "response": "x", "more": 1})),
         ({"content": [{"type": "text", "text": "x"}], "isError": True}, Outcome("x", True)),

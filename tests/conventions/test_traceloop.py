@@ -392,4 +392,5 @@ def test_agno_prints_what_a_tool_did() -> None:
     assert (6840000.0, False) == read("status='success' result='6840000.0' error=None" + rest)
     assert ("null", False) == read("status='success' result=None error=None" + rest)
     assert ("no: 'x'", True) == read("status='failure' result=None error=\"no: 'x'\"" + rest)
+    assert (None, False) == read("status='success' result=<generator object ask at 0x55> error=None" + rest)
     assert ("status='success' of it", False) == read("status='success' of it")

@@ -231,3 +231,10 @@ def test_retrieval() -> None:
     assert first == (found.documents or ())[0]
     empty = task("KB.task", given={"str_or_query_bundle": {"query_str": "x"}}, returned=[])
     assert RetrievalFields("x", ()) == traceloop.retrieval(empty, Memo())
+
+
+def test_documents_that_are_split() -> None:
+    """What is indexed is no question, and what comes of it no answer."""
+    given = {"text": "68 million lived there.", "metadata_str": ""}
+    for name in ("SentenceSplitter.task", "MarkdownNodeParser.workflow"):
+        assert AgentFields() == traceloop.agent(task(name, given=given, returned=["68 million lived there."]), Memo())

@@ -57,8 +57,27 @@ def handoffs(run: Run) -> tuple[Handoff, ...]:
     if transfers:
         by_tool = [call for call in calls if call.name in transfers and call.status not in _UNDONE]
         if by_tool:
-            return tuple(_from_call(run, call) for call in by_tool)
+            passed = [_from_call(run, call) for call in by_tool]
+            return tuple(one for one in passed if not _led_nowhere(run, one))
     return tuple(_from_siblings(run))
+
+
+def _led_nowhere(run: Run, passed: Handoff) -> bool:
+    """Control was passed to nobody: the target has no span here, nor has any other agent behind the one that passed it.
+
+    Only where all spans are here and the agent that passed it left one: then the next would have, too.
+    """
+    if passed.span < 0 or passed.target is None or not run.completeness.complete:
+        return False
+    names = {_plain(agent.name) for agent in run.agents if any(run.trace.spans[n].kind == "agent" for n in agent.spans)}
+    if _plain(passed.source or "") not in names or _plain(passed.target) in names:
+        return False
+    return _next_agent(run, run.trace.spans[passed.span], passed.source) is None
+
+
+def _plain(name: str) -> str:
+    """A name without what tools' names cannot hold."""
+    return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def _from_span(run: Run, span: Span) -> Handoff:

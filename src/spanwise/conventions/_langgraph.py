@@ -27,6 +27,10 @@ ENVELOPES = frozenset({"conte", '"cont', "ToolM", '"Tool', "Comma", '"Comm', '{"
 """How a result begins that may be the message in which it is told to the model."""
 _CALL_ID = re.compile(r"tool_call_id='([^']*)'")
 _CONTENT = re.compile(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[ ,)])""", re.DOTALL)
+_BLOCKS = re.compile(
+    r"content=(\[.*?\])(?=,? (?:name|id|tool_call_id|status|artifact|additional_kwargs|response_metadata)=)", re.DOTALL
+)
+"""Content that is no text: a list that the tool returned, or blocks of text such as MCP's."""
 _COMMAND = frozenset({"graph", "update", "goto", "resume"})
 
 
@@ -85,7 +89,8 @@ def printed_message(text: str, memo: Memo) -> ToolMessage | None:
     """A tool's message as Python prints it; of a command the last one, before which it may pass on a conversation."""
     if not text.startswith(PRINTED):
         return None
-    found = _CONTENT.search(text, max(text.rfind("ToolMessage("), 0))
+    begin = max(text.rfind("ToolMessage("), 0)
+    found = _CONTENT.search(text, begin) or _BLOCKS.search(text, begin)
     if found is None:
         return None
     call_id = _CALL_ID.search(text, found.end())

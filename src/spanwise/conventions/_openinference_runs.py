@@ -24,7 +24,7 @@ from spanwise.model.raw import STATUS_ERROR, Attributes, RawSpan
 INSTRUCTOR = "openinference.instrumentation.instructor"
 _DEFERRED = frozenset({"calls", "approvals"})  # Pydantic AI: the run ended to have these answered
 LLAMA_STEP = ".run_agent_step"
-LLAMA_TRANSFORM = ".__call__"
+LLAMA_TRANSFORMS = (".__call__", "._parse_nodes", ".split_text", ".split_text_metadata_aware")
 """Behind the class of what splits or enriches LlamaIndex's documents: nobody asks, nothing is answered."""
 METHODS = (
     ".run", ".arun", ".kickoff", ".kickoff_async", ".akickoff", "._execute_core", "._aexecute_core", ".execute",
@@ -58,7 +58,7 @@ _STOPPED = re.compile(
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """Name, question and answer of an agent's or a chain's span."""
     name = agent_name(span)
-    if span.name.endswith((LLAMA_STEP, LLAMA_TRANSFORM)):
+    if span.name.endswith((LLAMA_STEP, *LLAMA_TRANSFORMS)):
         return AgentFields(name)
     if _STEP.fullmatch(span.name):  # a step of smolagents: its output is what a tool returned
         return AgentFields(name)

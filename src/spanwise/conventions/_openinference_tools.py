@@ -161,7 +161,7 @@ def _from_response(fields: Fields, memo: Memo) -> Outcome | None:
         return None
     response = memo.json(fields["response"])
     inner = mapping_of(response)
-    failed = inner is not None and ("error" in inner or inner.get("status") == "error")
+    failed = inner is not None and (bool(inner.get("error")) or inner.get("status") == "error")
     if inner is not None and list(inner) == ["result"]:
         response = "null" if inner["result"] is None else inner["result"]
     return Outcome(plain(response, memo), failed, first_text(fields, "id"))

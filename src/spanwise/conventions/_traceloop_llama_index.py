@@ -23,6 +23,8 @@ _INPUT = "traceloop.entity.input"
 _OUTPUT = "traceloop.entity.output"
 _QUERIED = re.compile(r'\{"(?:str_or_query_bundle"|\w+": \{"query_str")')
 """How the input of a retriever's or query engine's method begins: the public one's, and that of the class's own."""
+_SPLITTERS = ("Splitter", "NodeParser")
+"""How classes end that take documents apart: nobody asks, nothing is answered."""
 _CALLED = ('{"tool_name"', '"{\\"tool_name\\"')
 """How the output of the step around a tool begins, also where it is JSON within JSON."""
 
@@ -101,6 +103,8 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """The agent that was at work last, which the events name, and its response."""
     attributes = span.attributes
+    if span.name.rpartition(".")[0].endswith(_SPLITTERS):
+        return AgentFields()
     returned = _returned(span, memo)
     inner = mapping_of((returned or {}).get("result")) or returned or {}
     name = first_text(inner, "current_agent_name")

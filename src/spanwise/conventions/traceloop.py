@@ -18,7 +18,7 @@ from spanwise.conventions._langgraph import passed
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, searched
-from spanwise.conventions._reprs import read_repr
+from spanwise.conventions._reprs import is_object, read_repr
 from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import (
@@ -156,6 +156,8 @@ def _printed_by_agno(text: str) -> tuple[object, bool]:
         return text, False
     failed = found.group(1) == "failure"
     value = found.group(3 if failed else 2)
+    if is_object(value):  # a generator, whose values were printed nowhere
+        return None, failed
     return "null" if value == "None" else read_repr(value), failed
 
 
