@@ -324,3 +324,19 @@ def test_waiting_results_are_joined() -> None:
     assert apart.flush(WAIT_S)
     apart.close()
     assert ([1, 2, 3, 1], given) == (sink.sizes, sink.results)
+
+
+def test_results_are_gathered() -> None:
+    """Results that come one after the other wake a sink's thread once; who flushes does not wait for more of them."""
+    sink = Joining()
+    apart = Apart(sink)
+    given = [result(number) for number in range(1, 61)]
+    begun = time.monotonic()
+    for one in given:
+        apart.emit([one])
+        time.sleep(0.0001)
+    took = time.monotonic() - begun
+    assert apart.flush(WAIT_S)
+    apart.close()
+    assert given == sink.results
+    assert len(sink.sizes) <= 20 + 2 + took / 0.01  # three at a time, and what came as the thread looked
