@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import cast
 
 import pytest
@@ -15,124 +14,21 @@ from spanwise import pricing
 from spanwise.assembly import llms, plain, spanned
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import Memo
-from spanwise.model.raw import RawEvent, RawSpan, Scope
+from spanwise.model.raw import RawSpan
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
-from spanwise.native import FactReader
+from tests.assembly.plain_spans import (
+    RECORDINGS,
+    broken,
+    compiled,
+    model_span,
+    reader,
+    run_of,
+    runs_of,
+    tool,
+    tool_span,
+)
 from tests.making import span, trace_of
-from tests.recordings_io import FOLDER, with_logs
-from tests.recordings_io import spans as recorded
-
-RECORDINGS = sorted(path.name.removesuffix(".json") for path in FOLDER.glob("*.json") if path.name.count(".") == 1)
-SCOPES = (
-    "tests",
-    "opentelemetry.instrumentation.genai.langchain",
-    "opentelemetry.instrumentation.bedrock",
-    "openinference.instrumentation.langchain",
-    "openinference.instrumentation.google_genai",
-    "openinference.instrumentation.openai_agents",
-    "openinference.instrumentation.haystack",
-    "openinference.instrumentation.beeai",
-)
-
-compiled = pytest.mark.skipif(plain.READER is None, reason="the compiled part was not built here")
-
-
-class Text(str):
-    """Text of a type of the caller's own."""
-
-    __slots__ = ()
-
-
-ARGUMENTS = (
-    *('{"q": "x"}', '{"q": "<b>"}', '{"q": "<a.B object at 0x7f>"}', '{"args": [1], "kwargs": {}}', "{}", "{'q': 1}"),
-    *('{"tool_call_id": "c1", "q": 1}', '{"state": {"messages": []}, "q": 1}', '{"q": {"state": 1}}', "{1: 2}", "{"),
-    *('{"input": {"q": 1}, "options": {}}', "bare", '"x"', "", 7, None, Text('{"q": 1}'), {"q": 1}),
-)
-RESULTS = (
-    *("found", "", "error: no", "ValueError: no", "errors: none", "Überfehler: x", "fatal !", "42", "42 degrees"),
-    *("traceback (most", "Error: tool 'search' not found", "Tool not found", '{"error": "no"}', '{"terror": 1}'),
-    *('{"content": "x", "tool_call_id": "c9"}', '{"a": 1}', "[1, 2]", "[<a.B object at 0x7f>]", "true", "trueish"),
-    *("content='x' name='search' tool_call_id='c9'", '{"graph": null, "update": {}}', "null", '"said"', "exception("),
-    *(None, 7, True, ["x"], Text("found"), Text("error: no"), "ToolMessage(content='x', tool_call_id='c')", "\ud800"),
-)
-NAMES = ("search", "fetch", "handoff_to_x", "final_answer", "invalid_tool", "_Exception", "Tool", "", None, Text("own"))
-IDS = ("c1", "c2", "unknown", "", None, 7, Text("c3"))
-EVENTS = (
-    RawEvent("exception", 1, {"exception.type": "TimeoutError", "exception.message": "late"}),
-    RawEvent("exception", 1, {"exception.type": "langgraph.errors.GraphInterrupt"}),
-    RawEvent("told", 1, {"gen_ai.tool.call.result": "from an event", "gen_ai.tool.call.arguments": "{}"}),
-)
-MORE = (
-    "spanwise.unended",
-    "gen_ai.tool.status",
-    "error.type",
-    "langfuse.observation.type",
-    "tool.id",
-    "mcp.method.name",
-)
-MODELS = ("gpt-4o-mini", "gpt-4o", "no-such-model", "gemini-1.5-pro", "", None, 7, Text("gpt-4o"))
-PROVIDERS = ("openai", "OpenAI", "É", "", None, Text("OpenAI"))
-COUNTS = (0, 10, 10_000_000, -1, 2**53, 2**53 + 1, 10**400, "12", 7.5, True, None)
-COUNTED = (
-    *("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.cache_read.input_tokens"),
-    *("gen_ai.usage.cache_write.input_tokens", "llm.token_count.prompt", "llm.token_count.completion"),
-    *("llm.token_count.prompt_details.cache_read", "llm.cost.total", "llm.cost.prompt", "llm.cost.completion"),
-    *("gen_ai.response.time_to_first_chunk", "gen_ai.usage.cost"),
-)
-
-
-def picked(draw: st.DrawFn, values: tuple[object, ...]) -> object:
-    """The first of some values half of the time, else any."""
-    return values[0] if draw(st.booleans()) else draw(st.sampled_from(values))
-
-
-@st.composite
-def tool_span(draw: st.DrawFn, number: int) -> RawSpan:
-    """A tool's span in either dialect, mostly plain."""
-    if draw(st.booleans()):
-        keys = ("gen_ai.tool.name", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.call.id")
-        fields: dict[str, object] = {"gen_ai.operation.name": "execute_tool"}
-    else:
-        keys = ("tool.name", "input.value", "output.value", "tool_call.id")
-        fields = {"openinference.span.kind": "TOOL"}
-    fields |= dict(zip(keys, (picked(draw, values) for values in (NAMES, ARGUMENTS, RESULTS, IDS)), strict=True))
-    if draw(st.sampled_from([True, False, False, False])):
-        fields[draw(st.sampled_from(MORE))] = draw(st.sampled_from([True, "error", "TOOL", "GraphInterrupt", "7"]))
-    return _in_place(draw, number, {key: value for key, value in fields.items() if value is not None}, "tool")
-
-
-@st.composite
-def model_span(draw: st.DrawFn, number: int) -> RawSpan:
-    """A model's span in either dialect, mostly plain."""
-    if draw(st.booleans()):
-        fields: dict[str, object] = {"gen_ai.operation.name": "chat"}
-        keys = ("gen_ai.response.model", "gen_ai.provider.name")
-    else:
-        fields = {"openinference.span.kind": "LLM"}
-        keys = ("llm.model_name", "llm.provider")
-    fields |= dict(zip(keys, (picked(draw, values) for values in (MODELS, PROVIDERS)), strict=True))
-    fields |= draw(st.dictionaries(st.sampled_from(COUNTED), st.sampled_from(COUNTS), max_size=6))
-    if draw(st.sampled_from([True, False, False, False])):
-        fields[draw(st.sampled_from(["gen_ai.provider.name", "gen_ai.request.model", "crew_id"]))] = "other"
-    return _in_place(draw, number, {key: value for key, value in fields.items() if value is not None}, "chat")
-
-
-def _in_place(draw: st.DrawFn, number: int, fields: dict[str, object], name: str) -> RawSpan:
-    made = span(
-        number,
-        parent=draw(st.one_of(st.just(0), st.integers(0, max(number - 1, 0)))),
-        name=draw(st.sampled_from([name, "ToolUsage._use", "ToolInvoker.run", "invoke_workflow"])),
-        end=draw(st.sampled_from([1000, 1000, 0, -1, 2**70])),
-        status=draw(st.sampled_from([0, 0, 1, 2, 2**70])),
-        message=draw(st.sampled_from(["", "Error running tool (non-fatal)"])),
-        attributes=fields,
-        events=draw(st.lists(st.sampled_from(EVENTS), max_size=1)),
-        scope=Scope(draw(st.sampled_from(SCOPES)), "1", {}),
-    )
-    if draw(st.sampled_from([True, False, False, False])):
-        made.attributes = MappingProxyType(fields)
-    return made
 
 
 def tools_in_both(run: Run) -> list[ToolCall]:
@@ -161,8 +57,7 @@ def models_in_both(run: Run) -> None:
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_recordings(name: str) -> None:
     """The calls of every recording are the same by either way."""
-    spans = with_logs(name) if (FOLDER / f"{name}.logs.json").exists() else recorded(name)
-    for run in trace_of(*spans).runs:
+    for run in runs_of(name):
         tools_in_both(run)
         models_in_both(run)
 
@@ -183,24 +78,6 @@ def test_any_models(data: st.DataObject) -> None:
     made = [data.draw(model_span(number)) for number in range(1, data.draw(st.integers(1, 4)) + 1)]
     for run in trace_of(span(0, end=2000, attributes={"gen_ai.operation.name": "invoke_agent"}), *made).runs:
         models_in_both(run)
-
-
-def tool(number: int, *, parent: int | None = None, **more: object) -> RawSpan:
-    """A plain span of a tool."""
-    fields = {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": "search",
-        "gen_ai.tool.call.id": f"c{number}",
-        "gen_ai.tool.call.arguments": '{"q": "x"}',
-        "gen_ai.tool.call.result": "found",
-    }
-    return span(number, parent=parent, attributes=fields | more)
-
-
-def run_of(*spans: RawSpan) -> Run:
-    """The run that these spans are."""
-    (run,) = trace_of(*spans).runs
-    return run
 
 
 @compiled
@@ -232,12 +109,6 @@ def test_others_get_their_turn() -> None:
     assert len(told) >= 3
 
 
-def reader() -> FactReader:
-    """The compiled reader."""
-    assert plain.READER is not None
-    return plain.READER
-
-
 @compiled
 def test_lists_that_change_meanwhile() -> None:
     """A list that grows or shrinks while it is read is an error and no crash."""
@@ -249,11 +120,6 @@ def test_lists_that_change_meanwhile() -> None:
     groups = [[one, one] for one in spans]
     with pytest.raises(RuntimeError, match="the list changed"):
         reader().llm_calls(groups, groups.append, None)
-
-
-def broken(*args: object) -> None:
-    """Something of the caller's that fails."""
-    raise LookupError("broken")
 
 
 @compiled
@@ -300,30 +166,36 @@ def test_what_is_no_span_is_left_to_python() -> None:
         reader().tool_calls(cast("list[Span]", 7), [], Memo(), [], {}, given_back.append, None)
 
 
-TOOL_RULE = ((), frozenset[str](), frozenset[str](), frozenset[str](), (), (), None, None, None, False)
 NO_FIELDS = ((4, (), None),) * 4
+NONE = frozenset[str]()
+TOOL = (NO_FIELDS, NONE, NONE, NONE, (), (), None, None, None, False)
+RULES = ((TOOL,), ((NO_FIELDS * 2, NONE, (), False),), (("text", NONE, (), ()),))
 
 
 @compiled
 @pytest.mark.parametrize(
-    ("tools", "models", "error"),
+    ("at", "rule", "error"),
     [
-        ((None,), (), ValueError),
-        ((TOOL_RULE,), (None,), ValueError),
-        (((NO_FIELDS, *TOOL_RULE[1:5], ("é",), *TOOL_RULE[6:]),), (None,), ValueError),
-        (((NO_FIELDS, *TOOL_RULE[1:8], ["x"], False),), (None,), ValueError),
-        (((((99, (), None),) * 4, *TOOL_RULE[1:]),), (None,), ValueError),
-        (((NO_FIELDS, *TOOL_RULE[1:4]),), (None,), TypeError),
-        ((None,), ((NO_FIELDS, frozenset[str](), (), False),), ValueError),
-        ((None,), ((NO_FIELDS, (), (), False),), TypeError),
+        (0, ((), *TOOL[1:]), ValueError),
+        (0, (*TOOL[:5], ("é",), *TOOL[6:]), ValueError),
+        (0, (*TOOL[:8], ["x"], False), ValueError),
+        (0, (((99, (), None),) * 4, *TOOL[1:]), ValueError),
+        (0, TOOL[:4], TypeError),
+        (1, (NO_FIELDS, NONE, (), False), ValueError),
+        (1, (NO_FIELDS * 2, (), (), False), TypeError),
+        (2, ("", NONE, (), ()), ValueError),
+        (2, ("text", NONE, (), ("x",) * 9), ValueError),
+        (2, ("", NONE, (), ("é",) * 9), ValueError),
+        (2, ("text", (), (), ()), TypeError),
     ],
 )
-def test_impossible_rules_are_refused(
-    tools: tuple[object, ...], models: tuple[object, ...], error: type[Exception]
-) -> None:
+def test_impossible_rules_are_refused(at: int, rule: tuple[object, ...], error: type[Exception]) -> None:
     """A reader of spans by rules that there are none of is an error when it is made."""
+    assert plain.reader_of(*RULES) is not None
     with pytest.raises(error):
-        plain.reader_of(tools, models)
+        plain.reader_of(*RULES[:at], (rule,), *RULES[at + 1 :])
+    with pytest.raises(ValueError, match="as many dialects"):
+        plain.reader_of(*RULES[:at], (), *RULES[at + 1 :])
 
 
 def test_json_is_decoded_once() -> None:
@@ -338,4 +210,4 @@ def test_json_is_decoded_once() -> None:
 def test_without_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is compiled there is no reader of plain spans."""
     monkeypatch.setattr(plain, "core", None)
-    assert plain.reader_of((), ()) is None
+    assert plain.reader_of((), (), ()) is None

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from spanwise import conventions
+from spanwise.assembly import plain
 from spanwise.assembly.outputs import judge_outputs
 from spanwise.assembly.requests import (
     Request,
@@ -36,6 +37,7 @@ from spanwise.assembly.verdicts import says_no_such_tool
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import Memo, Part
 from spanwise.model.effects import is_control, says_output_taken
+from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
 
@@ -80,16 +82,20 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
     """
     if not run.llm_groups:
         return False
+    told = None
+    if plain.READER is not None:
+        told = plain.READER.all_have_spans(run.llm_groups, found, _asking, is_whole, run.trace.pause)
+    return _are_asked_for(run, found) if told is None else told
+
+
+def _are_asked_for(run: Run, found: list[ToolCall]) -> bool:
     at = 0
-    answer_text = conventions.answer_text
     for group in run.trace.paced(run.llm_groups):
         asking = None
         for span in reversed(group) if len(group) > 1 else group:
-            said = answer_text(span.raw, span.dialect)
+            said = _asking(span)
             if said is None:
-                said = conventions.call_ids(span.raw, span.dialect)
-                if said is None:
-                    return False
+                return False
             if asking is None and ("tool_call" in said if type(said) is str else said):
                 asking = said
         if asking is None:
@@ -104,6 +110,12 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
             return False
         at += asked
     return at == len(found)
+
+
+def _asking(span: Span) -> str | Sequence[str] | None:
+    """The text in which a model asks for calls, or the ids of those calls; None where neither is plain to see."""
+    said = conventions.answer_text(span.raw, span.dialect)
+    return conventions.call_ids(span.raw, span.dialect) if said is None else said
 
 
 def _are_named(calls: list[ToolCall], asked: int, text: str) -> bool:

@@ -44,11 +44,17 @@ def _models(one: Convention) -> object:
     return None if rule is None else (rule.fields, rule.scopes, rule.absent, one is not CONVENTIONS[-1])
 
 
+def _answers(one: Convention) -> object:
+    """The same of models' answers."""
+    rule = one.plain_answers
+    return None if rule is None else (rule.text, rule.scopes, rule.absent, rule.leaves)
+
+
 def _prices(model: str, provider: str | None, hour: int) -> object:
     return pricing.unit_prices(model, provider, hour)
 
 
-def reader_of(tools: tuple[object, ...], models: tuple[object, ...]) -> FactReader | None:
+def reader_of(tools: tuple[object, ...], models: tuple[object, ...], answers: tuple[object, ...]) -> FactReader | None:
     """A reader by these rules, which stand in the order of the dialects; None where nothing is compiled."""
     if core is None:
         return None
@@ -61,11 +67,12 @@ def reader_of(tools: tuple[object, ...], models: tuple[object, ...]) -> FactRead
         llm_fields=LLMFields,
         tools=tools,
         models=models,
+        answers=answers,
         control=is_control,
         failure=says_error,
         prices=_prices,
     )
 
 
-READER = reader_of(tuple(map(_tools, CONVENTIONS)), tuple(map(_models, CONVENTIONS)))
+READER = reader_of(*(tuple(map(read, CONVENTIONS)) for read in (_tools, _models, _answers)))
 """What reads the spans that are plain by what their dialects say."""

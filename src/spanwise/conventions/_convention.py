@@ -67,6 +67,19 @@ class PlainModels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlainAnswers:
+    """The same of models' answers, in which the compiled part looks for what `answer_text` or `call_ids` gives."""
+
+    text: str = ""
+    """The attribute that holds the answer as JSON text."""
+    leaves: tuple[str, ...] = ()
+    """Of flattened answers how the names of all attributes begin; then, behind that, what names the speaker, and the
+    speaker's name; the text; how calls begin, what stands behind a call's number, and there its id, name, arguments."""
+    scopes: frozenset[str] = frozenset()
+    absent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Convention:
     """One dialect of span attributes.
 
@@ -112,6 +125,7 @@ class Convention:
     call_ids: Callable[[RawSpan], Sequence[str] | None] | None = None
     """The same for a dialect without such a text: the ids of the calls that the model asked for, in order, no id twice;
     None where to tell that would take more."""
+    plain_answers: PlainAnswers | None = None
     agent: Reader[AgentFields] | None = None
     agent_name: Callable[[RawSpan], str | None] | None = None
     """Only the name of an agent: question and answer are long. None, or none found: taken from `agent`."""

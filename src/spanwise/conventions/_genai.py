@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 
 from spanwise.conventions import _genai_scopes
-from spanwise.conventions._convention import Convention, PlainModels, PlainTools
+from spanwise.conventions._convention import Convention, PlainAnswers, PlainModels, PlainTools
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, is_unsaid, with_answer_apart
 from spanwise.conventions._langgraph import ENVELOPES, is_paused, open_message, told_by_command
@@ -120,24 +120,6 @@ def _gather(said: ToolFields, events: Sequence[RawEvent]) -> None:
             said.result = event.attributes.get("gen_ai.tool.call.result")
 
 
-_TOLD = ("gen_ai.tool.status", "gen_ai.task.status", "mcp.method.name")
-_TELLING = frozenset({"autogen-core", "spanwise.record"})
-"""Scopes whose status tells all: AutoGen's tools fail by raising only, and `spanwise.record` was told by the app."""
-
-
-def is_untold(span: RawSpan) -> bool:
-    """Nothing says whether a call failed of which no content is recorded: an error that a tool returns is its result.
-
-    A status that is unset or OK tells no more than that the tool did not raise; MCP marks both failures.
-    """
-    attributes = span.attributes
-    return (
-        ("gen_ai.tool.name" in attributes or attributes.get("gen_ai.operation.name") == "execute_tool")
-        and span.scope.name not in _TELLING
-        and not any(key in attributes for key in _TOLD)
-    )
-
-
 def ms_of(seconds: object) -> float | None:
     """A recorded number of seconds, not negative, in milliseconds."""
     number = None if seconds is None else number_of(seconds)
@@ -213,6 +195,9 @@ def answer_text(span: RawSpan) -> str | None:
     """The recorded answer as JSON text."""
     text = span.attributes.get("gen_ai.output.messages")
     return text if type(text) is str else None
+
+
+ANSWERS = PlainAnswers(text="gen_ai.output.messages")
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -391,6 +376,7 @@ CONVENTION = Convention(
     output=output,
     requests=requests,
     answer_text=answer_text,
+    plain_answers=ANSWERS,
     agent=agent,
     agent_name=agent_name,
     retrieval=retrieval,

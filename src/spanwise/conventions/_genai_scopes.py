@@ -148,3 +148,21 @@ def borrowed(span: RawSpan) -> bool:
 def is_odd_failure(span: RawSpan) -> bool:
     """The error status of a tool's span is no failure of the tool, or not its own."""
     return is_paused(span) or borrowed(span)
+
+
+_TOLD = ("gen_ai.tool.status", "gen_ai.task.status", "mcp.method.name")
+_TELLING = frozenset({"autogen-core", "spanwise.record"})
+"""Scopes whose status tells all: AutoGen's tools fail by raising only, and `spanwise.record` was told by the app."""
+
+
+def is_untold(span: RawSpan) -> bool:
+    """Nothing says whether a call failed of which no content is recorded: an error that a tool returns is its result.
+
+    A status that is unset or OK tells no more than that the tool did not raise; MCP marks both failures.
+    """
+    attributes = span.attributes
+    return (
+        ("gen_ai.tool.name" in attributes or attributes.get("gen_ai.operation.name") == "execute_tool")
+        and span.scope.name not in _TELLING
+        and not any(key in attributes for key in _TOLD)
+    )

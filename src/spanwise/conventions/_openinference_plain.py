@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from spanwise.conventions import _openinference_crewai as crewai
-from spanwise.conventions._convention import PlainModels, PlainTools
+from spanwise.conventions._convention import PlainAnswers, PlainModels, PlainTools
 from spanwise.conventions._fields import amount, any_of, count, lowered, text, written
 from spanwise.conventions._langgraph import is_paused
-from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN
+from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN, OUTPUT, OWN_ANSWERS
 from spanwise.conventions._openinference_tools import CALL_KEYS, CONTEXTS, outcome
 from spanwise.model.content import Memo
 
@@ -70,4 +70,12 @@ MODELS = PlainModels(
     fields=(text(ANSWERED, *ASKED), lowered(*PROVIDERS), *USED),
     scopes=frozenset({GOOGLE_GENAI}),
     absent=("gen_ai.response.model", "gen_ai.provider.name", "llm.cost.prompt"),
+)
+ANSWERS = PlainAnswers(
+    leaves=(
+        *(OUTPUT, "0.message.role", "assistant", "0.message.content"),
+        *("0.message.tool_calls.", ".tool_call.", "id", "function.name", "function.arguments"),
+    ),
+    scopes=OWN_ANSWERS | LANGCHAIN,
+    absent=("gen_ai.output.messages",),
 )

@@ -151,6 +151,7 @@ CONVENTION = Convention(
     output=_genai.output,
     requests=_genai.requests,
     answer_text=_genai.answer_text,
+    plain_answers=_genai.ANSWERS,
     content_switch=(
         "Call instrument_llm_wrapper with capture_messages=True; of AG2 1.0, leave capture_content of its "
         "TelemetryMiddleware on."

@@ -31,6 +31,7 @@ from spanwise.conventions._openinference_messages import (
 )
 from spanwise.conventions._openinference_plain import (
     ANSWERED,
+    ANSWERS,
     ASKED,
     BEEAI,
     CALL_IDS,
@@ -364,6 +365,7 @@ CONVENTION = Convention(
     record=record,
     requests=requests,
     call_ids=call_ids,
+    plain_answers=ANSWERS,
     agent=agent,
     agent_name=agent_name,
     retrieval=retrieval,

@@ -211,6 +211,7 @@ CONVENTION = Convention(
     record=_history,
     requests=_genai.requests,
     answer_text=_genai.answer_text,
+    plain_answers=_genai.ANSWERS,
     agent=agent,
     agent_name=agent_name,
     definitions=definitions,

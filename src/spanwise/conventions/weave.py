@@ -57,6 +57,7 @@ CONVENTION = Convention(
     output=_genai.output,
     requests=_genai.requests,
     answer_text=_genai.answer_text,
+    plain_answers=_genai.ANSWERS,
     agent_name=_genai.agent_name,
     handoff=handoff,
     definitions=definitions,

@@ -130,7 +130,7 @@ class CallsReader(Protocol[C_contra, R_co]):
 
 
 class FactReader(Protocol):
-    """Reads the calls that left plain spans: the twin of the same in assembly/spanned.py and assembly/llms.py.
+    """Reads the calls that left plain spans: the twin of the same in assembly/spanned.py, llms.py and calls.py.
 
     What it is given to call is called for what is not plain, and what that raises comes out.
     """
@@ -153,6 +153,18 @@ class FactReader(Protocol):
         self, groups: Sequence[Sequence[S]], slow: Callable[[Sequence[S]], T], pause: Callable[[], None] | None, /
     ) -> list[T]:
         """The calls of these groups of spans."""
+        ...
+
+    def all_have_spans(
+        self,
+        groups: Sequence[Sequence[S]],
+        calls: list[T],
+        slow: Callable[[S], object],
+        whole: Callable[[object], bool],
+        pause: Callable[[], None] | None,
+        /,
+    ) -> bool | None:
+        """Whether the models of these groups asked for exactly these calls; None where that takes a closer look."""
         ...
 
 
@@ -204,11 +216,12 @@ class Core(Protocol):
         llm_fields: type,
         tools: tuple[object, ...],
         models: tuple[object, ...],
+        answers: tuple[object, ...],
         control: Callable[[str], bool],
         failure: Callable[[object], bool],
         prices: Callable[[str, str | None, int], object],
     ) -> FactReader:
-        """A reader of the facts of plain spans, which a dialect's entry in `tools` and in `models` describes."""
+        """A reader of the facts of plain spans, which a dialect's entry in each of the tables describes."""
         ...
 
     def below(self, attributes: dict[str, object], prefix: str, /) -> list[str]:

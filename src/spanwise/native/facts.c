@@ -34,26 +34,33 @@ is_odd_scope(FactReader *self, PyObject *scope, PyObject *scopes, const void *ru
 }
 
 int
-facts_plain(FactReader *self, PyObject *raw, PyObject *scopes, const void *rule, LastScope *last,
-            PyObject **attributes, int *failed)
+facts_attributes(FactReader *self, PyObject *raw, PyObject *scopes, const void *rule, LastScope *last,
+                 PyObject **attributes)
 {
-    long long status, end;
-    PyObject *events = slot(raw, self->events), *scope = slot(raw, self->scope);
-    PyObject *held = slot(raw, self->attributes);
-    if (held == NULL || !PyDict_CheckExact(held) || events == NULL || !PyTuple_CheckExact(events) ||
-        scope == NULL)
+    PyObject *held = slot(raw, self->attributes), *scope = slot(raw, self->scope);
+    if (held == NULL || !PyDict_CheckExact(held) || scope == NULL)
         return 0;
-    if (!facts_whole(slot(raw, self->status), &status) || !facts_whole(slot(raw, self->end_ns), &end) || end <= 0)
-        return 0;
-    if (status == FAILED ? failed == NULL : PyTuple_GET_SIZE(events) > 0)
-        return 0;
-    if (failed != NULL)
-        *failed = status == FAILED;
     int odd = is_odd_scope(self, scope, scopes, rule, last);
     if (odd)
         return odd < 0 ? -1 : 0;
     *attributes = Py_NewRef(held);
     return 1;
+}
+
+int
+facts_plain(FactReader *self, PyObject *raw, PyObject *scopes, const void *rule, LastScope *last,
+            PyObject **attributes, int *failed)
+{
+    long long status, end;
+    PyObject *events = slot(raw, self->events);
+    if (events == NULL || !PyTuple_CheckExact(events) || !facts_whole(slot(raw, self->status), &status) ||
+        !facts_whole(slot(raw, self->end_ns), &end) || end <= 0)
+        return 0;
+    if (status == FAILED ? failed == NULL : PyTuple_GET_SIZE(events) > 0)
+        return 0;
+    if (failed != NULL)
+        *failed = status == FAILED;
+    return facts_attributes(self, raw, scopes, rule, last, attributes);
 }
 
 int
@@ -81,16 +88,20 @@ facts_dealloc(FactReader *self)
             tool_rule_clear(self->tools[i]);
         if (self->models[i] != NULL)
             model_rule_clear(self->models[i]);
+        if (self->answers[i] != NULL)
+            answer_rule_clear(self->answers[i]);
         PyMem_Free(self->tools[i]);
         PyMem_Free(self->models[i]);
+        PyMem_Free(self->answers[i]);
     }
     PyMem_Free(self->tools);
     PyMem_Free(self->models);
+    PyMem_Free(self->answers);
     PyObject *held[] = {(PyObject *)self->raw_type,  (PyObject *)self->span_type, (PyObject *)self->scope_type,
                         (PyObject *)self->tool_call, (PyObject *)self->llm_call,  (PyObject *)self->llm_fields,
                         self->control,               self->failure,               self->prices,
                         self->ok,                    self->error,                 self->from_span,
-                        self->json,                  self->mark_of_error};
+                        self->json,                  self->mark_of_error,         self->mark_of_call};
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
         Py_XDECREF(held[i]);
     type->tp_free((PyObject *)self);
@@ -99,28 +110,33 @@ facts_dealloc(FactReader *self)
 
 /* The rules of all dialects; those that are None stay NULL. */
 static int
-take_rules(FactReader *self, PyObject *tools, PyObject *models)
+take_rules(FactReader *self, PyObject *tools, PyObject *models, PyObject *answers)
 {
-    self->count = PyTuple_GET_SIZE(tools);
-    self->tools = PyMem_Calloc(self->count + 1, sizeof(ToolRule *));
-    self->models = PyMem_Calloc(self->count + 1, sizeof(ModelRule *));
-    if (self->tools == NULL || self->models == NULL || PyTuple_GET_SIZE(models) != self->count) {
-        self->count = 0;
-        PyErr_SetString(PyExc_ValueError, "as many dialects have tools as have models");
+    Py_ssize_t count = PyTuple_GET_SIZE(tools);
+    if (PyTuple_GET_SIZE(models) != count || PyTuple_GET_SIZE(answers) != count) {
+        PyErr_SetString(PyExc_ValueError, "as many dialects have tools as have models, and answers");
         return -1;
     }
-    for (Py_ssize_t i = 0; i < self->count; i++) {
-        if (PyTuple_GET_ITEM(tools, i) != Py_None) {
-            self->tools[i] = PyMem_Calloc(1, sizeof(ToolRule));
-            if (self->tools[i] == NULL || tool_rule_take(self->tools[i], PyTuple_GET_ITEM(tools, i)) < 0)
-                return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
-        }
-        if (PyTuple_GET_ITEM(models, i) != Py_None) {
-            self->models[i] = PyMem_Calloc(1, sizeof(ModelRule));
-            if (self->models[i] == NULL || model_rule_take(self->models[i], PyTuple_GET_ITEM(models, i)) < 0)
-                return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
-        }
+    self->tools = PyMem_Calloc(count + 1, sizeof(ToolRule *));
+    self->models = PyMem_Calloc(count + 1, sizeof(ModelRule *));
+    self->answers = PyMem_Calloc(count + 1, sizeof(AnswerRule *));
+    if (self->tools == NULL || self->models == NULL || self->answers == NULL) {
+        PyErr_NoMemory();
+        return -1;
     }
+    self->count = count;
+#define TAKE(into, from, take)                                                                                         \
+    if (PyTuple_GET_ITEM(from, i) != Py_None) {                                                                        \
+        into[i] = PyMem_Calloc(1, sizeof(*into[i]));                                                                   \
+        if (into[i] == NULL || take(into[i], PyTuple_GET_ITEM(from, i)) < 0)                                           \
+            return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);                                                     \
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        TAKE(self->tools, tools, tool_rule_take)
+        TAKE(self->models, models, model_rule_take)
+        TAKE(self->answers, answers, answer_rule_take)
+    }
+#undef TAKE
     return 0;
 }
 
@@ -141,6 +157,8 @@ find_places(FactReader *self)
         {self->span_type, "dialect", &self->dialect},    {self->span_type, "index", &self->index},
         {self->span_type, "agent", &self->agent},        {self->span_type, "holder", &self->holder},
         {self->scope_type, "name", &self->scope_name},   {self->tool_call, "name", &self->call_name},
+        {self->tool_call, "call_id", &self->call_id},    {self->tool_call, "raw_result", &self->call_result},
+        {self->tool_call, "raw_arguments", &self->call_arguments},
     };
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         *places[i].at = slot_of(places[i].of, places[i].field);
@@ -153,14 +171,14 @@ find_places(FactReader *self)
 static PyObject *
 facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"raw",    "span",   "scope",   "tool_call", "llm_call", "llm_fields",
-                            "tools",  "models", "control", "failure",   "prices",   NULL};
+    static char *names[] = {"raw",    "span",    "scope",   "tool_call", "llm_call", "llm_fields", "tools",
+                            "models", "answers", "control", "failure",   "prices",   NULL};
     PyTypeObject *raw, *span, *scope, *tool_call, *llm_call, *llm_fields;
-    PyObject *tools, *models, *control, *failure, *prices;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!O!OOO:FactReader", names, &PyType_Type, &raw,
+    PyObject *tools, *models, *answers, *control, *failure, *prices;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!O!O!OOO:FactReader", names, &PyType_Type, &raw,
                                      &PyType_Type, &span, &PyType_Type, &scope, &PyType_Type, &tool_call, &PyType_Type,
                                      &llm_call, &PyType_Type, &llm_fields, &PyTuple_Type, &tools, &PyTuple_Type,
-                                     &models, &control, &failure, &prices))
+                                     &models, &PyTuple_Type, &answers, &control, &failure, &prices))
         return NULL;
     FactReader *self = (FactReader *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -179,8 +197,10 @@ facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->from_span = PyUnicode_InternFromString("span");
     self->json = PyUnicode_InternFromString("json");
     self->mark_of_error = PyUnicode_InternFromString("rror");
+    self->mark_of_call = PyUnicode_InternFromString("tool_call");
     if (self->ok == NULL || self->error == NULL || self->from_span == NULL || self->json == NULL ||
-        self->mark_of_error == NULL || find_places(self) < 0 || take_rules(self, tools, models) < 0)
+        self->mark_of_error == NULL || self->mark_of_call == NULL || find_places(self) < 0 ||
+        take_rules(self, tools, models, answers) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -188,6 +208,7 @@ facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static PyMethodDef facts_methods[] = {
     {"tool_calls", (PyCFunction)facts_tool_calls, METH_VARARGS, "Adds the calls of tools' plain spans."},
     {"llm_calls", (PyCFunction)facts_llm_calls, METH_VARARGS, "The calls of models, the plain ones read here."},
+    {"all_have_spans", (PyCFunction)facts_all_have_spans, METH_VARARGS, "Whether models asked for just these calls."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -37,19 +37,32 @@ typedef struct {
     int whole;
 } ModelRule;
 
+/* The leaves of a flattened answer: how all of their names begin; whose words they are, and what that is of a model;
+ * the text; how calls begin, what stands behind a call's number, and what behind that. */
+enum { PREFIX, SPEAKER, MODEL_SPEAKS, CONTENT, CALLS, INSIDE, ID, CALL_NAME, CALL_ARGUMENTS, LEAVES };
+
+/* How the answers of a dialect's models name the calls that they ask for. */
+typedef struct {
+    PyObject *text;           /* the attribute that holds an answer as JSON text; empty where answers are flattened */
+    PyObject *scopes;         /* a frozenset: the scopes that write them otherwise */
+    PyObject *absent;         /* a tuple: the attributes of spans that take a closer look */
+    PyObject *leaves[LEAVES]; /* texts of ASCII; all but MODEL_SPEAKS without what stands before them in a name */
+} AnswerRule;
+
 typedef struct {
     PyObject_HEAD
     PyTypeObject *raw_type, *span_type, *scope_type, *tool_call, *llm_call, *llm_fields;
     Py_ssize_t span_id, name, start_ns, end_ns, status, attributes, events, scope; /* places in a raw span */
     Py_ssize_t raw, kind, dialect, index, agent, holder;                           /* in a span */
-    Py_ssize_t scope_name, call_name;
+    Py_ssize_t scope_name, call_name, call_id, call_arguments, call_result;
     ToolRule **tools; /* by dialect; NULL for those whose spans are never plain */
     ModelRule **models;
+    AnswerRule **answers;
     Py_ssize_t count;
     PyObject *control; /* whether a tool of this name steers the run */
     PyObject *failure; /* whether a result calls itself a failure */
     PyObject *prices;  /* the unit prices of a model */
-    PyObject *ok, *error, *from_span, *json, *mark_of_error;
+    PyObject *ok, *error, *from_span, *json, *mark_of_error, *mark_of_call;
 } FactReader;
 
 /* The scope that was asked about last, and what was found; it owns its reference. */
@@ -74,6 +87,10 @@ facts_whole(PyObject *value, long long *number)
 PyObject *facts_raw(FactReader *self, PyObject *span);
 /* A dialect's place in the tables; -1 where it has none. */
 Py_ssize_t facts_dialect(FactReader *self, PyObject *span);
+/* Whether a raw span has plain attributes, and none of these scopes; -1 with an exception. Where it is so, its
+ * attributes are a new reference. */
+int facts_attributes(FactReader *self, PyObject *raw, PyObject *scopes, const void *rule, LastScope *last,
+                     PyObject **attributes);
 /* Whether a raw span has ended, has plain attributes, and none of these scopes, and either did not fail and has no
  * events, or failed where `failed` is given; -1 with an exception. Where it is so, its attributes are a new reference. */
 int facts_plain(FactReader *self, PyObject *raw, PyObject *scopes, const void *rule, LastScope *last,
@@ -85,8 +102,11 @@ int tool_rule_take(ToolRule *rule, PyObject *said);
 void tool_rule_clear(ToolRule *rule);
 int model_rule_take(ModelRule *rule, PyObject *said);
 void model_rule_clear(ModelRule *rule);
+int answer_rule_take(AnswerRule *rule, PyObject *said);
+void answer_rule_clear(AnswerRule *rule);
 
 PyObject *facts_tool_calls(FactReader *self, PyObject *args);
 PyObject *facts_llm_calls(FactReader *self, PyObject *args);
+PyObject *facts_all_have_spans(FactReader *self, PyObject *args);
 
 #endif

@@ -1,0 +1,106 @@
+"""Whether models asked for the calls that left spans: told alike by the compiled reader and in Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.assembly import calls, plain, spanned
+from spanwise.model.calls import ToolCall
+from spanwise.model.span import Span
+from spanwise.model.trace import Run
+from tests.assembly.plain_spans import (
+    RECORDINGS,
+    Text,
+    answering_span,
+    broken,
+    compiled,
+    reader,
+    run_of,
+    runs_of,
+)
+from tests.making import span, trace_of
+
+
+def asked_in_both(run: Run, found: list[ToolCall]) -> bool:
+    """Whether a run's models asked for these calls, which is told alike by either way."""
+    either = calls._all_have_spans(run, found)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain, "READER", None)
+        assert calls._all_have_spans(run, found) == either
+    return either
+
+
+CALLS = st.lists(
+    st.builds(
+        ToolCall,
+        name=st.just("search"),
+        call_id=st.sampled_from(["c1", "c1", "c2", "c2", "", None, Text("c1")]),
+        raw_arguments=st.sampled_from(["{}", "{}", "{", "", {}, None, MappingProxyType({}), Text("{}")]),
+        raw_result=st.sampled_from(["found", "found", "found", None, 7]),
+    ),
+    max_size=3,
+)
+
+
+@compiled
+@given(st.data())
+def test_any_answers(data: st.DataObject) -> None:
+    """Whether the models asked for some calls is told alike by either way, whatever they answered."""
+    made = [data.draw(answering_span(number)) for number in range(1, data.draw(st.integers(1, 3)) + 1)]
+    found = data.draw(CALLS)
+    for run in trace_of(span(0, end=2000, attributes={"gen_ai.operation.name": "invoke_agent"}), *made).runs:
+        asked_in_both(run, found)
+
+
+@compiled
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_answers_of_recordings(name: str) -> None:
+    """Whether a recording's models asked for its calls is told alike by either way."""
+    for run in runs_of(name):
+        asked_in_both(run, spanned.span_calls(run))
+
+
+@pytest.mark.parametrize(("number", "is_plain"), [(1, True), (2, True), (15, True), (17, True), (40, True)])
+def test_many_calls_of_one_answer(number: int, *, is_plain: bool) -> None:
+    """An answer may ask for any number of calls in either dialect."""
+    ids = [f"c{at}" for at in range(number)]
+    found = [ToolCall("search", call_id=one, raw_arguments="{}", raw_result="found") for one in ids]
+    text = json.dumps([{"type": "tool_call", "id": one} for one in ids])
+    flat = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant"}
+    for at, one in enumerate(ids):
+        begin = f"llm.output_messages.0.message.tool_calls.{at}.tool_call."
+        flat |= {f"{begin}id": one, f"{begin}function.name": "search", f"{begin}function.arguments": "{}"}
+    for fields in ({"gen_ai.operation.name": "chat", "gen_ai.output.messages": text}, flat):
+        run = run_of(span(1, attributes=fields))
+        assert is_plain == asked_in_both(run, found)
+        assert not asked_in_both(run, found[1:])
+        assert not asked_in_both(run, [*found, found[0]])
+
+
+@compiled
+def test_odd_answers() -> None:
+    """What is no group, and what Python says in another form than its own, is left to it; what it raises comes out."""
+    ask = reader().all_have_spans
+    run = run_of(span(1, attributes={"openinference.span.kind": "LLM"}))
+    groups = [list(run.spans)]
+    assert ask(cast("list[list[Span]]", [None]), [], lambda one: (), bool, None) is None
+    for said in (("c1",), 7, Text("x")):
+        assert ask(groups, [], lambda one, said=said: said, bool, None) is None
+    assert ask(groups, [cast("ToolCall", None)], lambda one: ["c1"], bool, None) is None
+    assert not ask(groups, [], lambda one: None, bool, None)
+    call = ToolCall("search", call_id="c1", raw_arguments=7, raw_result="found")
+    assert ask(groups, [call], lambda one: ["c1"], bool, None)
+    assert ask(groups, [call], lambda one: [7], bool, None) is None
+    for slow, whole, pause in ((broken, bool, None), (lambda one: ["c1"], broken, None), (broken, bool, broken)):
+        with pytest.raises(LookupError, match="broken"):
+            ask(groups, [call], slow, cast("Callable[[object], bool]", whole), pause)
+    changing = groups * 2
+    with pytest.raises(RuntimeError, match="the list changed"):
+        ask(changing, [call, call], lambda one: changing.clear() or ["c1"], bool, None)
