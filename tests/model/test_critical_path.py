@@ -248,7 +248,7 @@ ROWS = st.lists(
     ),
     max_size=14,
 )
-MARKED = st.dictionaries(st.integers(-1, 16), st.just("search"), max_size=4)
+MARKED = st.dictionaries(st.integers(0, 16), st.just("search"), max_size=4)
 MADE = {"tool": work, "model": model, "sub": sub}
 
 

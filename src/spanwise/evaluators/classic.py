@@ -251,7 +251,7 @@ def _first(names: Sequence[str], name: str) -> int:
 def _redundant(run: Run) -> list[ToolCall]:
     seen: set[tuple[str, bytes]] = set()
     found: list[ToolCall] = []
-    for call, key in zip(run.work, run.asked.keys, strict=True):
+    for call, key in zip(run.asked.calls, run.asked.keys, strict=True):
         if key is None:
             continue
         if key in seen:

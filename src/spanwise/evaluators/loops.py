@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from spanwise.errors import ModelError
 from spanwise.model.abstention import bare_repeats, no_tool_called, why_missing
@@ -39,8 +40,10 @@ class Loops:
         if not calls:
             return no_tool_called("loops", run)
         asked = run.asked
-        bare = () if asked.distinct or None not in asked.given else bare_repeats(calls)
-        found = [] if asked.distinct else self._loops(_signatures(run, bare))
+        # All calls of a cycle are like another one, and there are two in a row at least.
+        none = asked.distinct or not any(at - before == 1 for before, at in pairwise(asked.places))
+        bare = () if none or None not in asked.given else bare_repeats(calls)
+        found = [] if none else self._loops(_signatures(run, bare))
         if not found:
             return Score(name="loops", value=1.0, reason=f"No cycle repeats in {_count(len(calls), 'tool call')}.")
         looping = _looping(calls, found) if bare else ()
@@ -78,20 +81,20 @@ def _signatures(run: Run, bare: Collection[str]) -> Sequence[object]:
 
     Calls of a tool whose arguments are not all recorded may be the same, so they count as such here.
     """
-    calls = run.work
+    asked = run.asked
     keys = [
         (call.name, b"") if call.name in bare else key or (call.name, canonical_of(call))
-        for call, key in zip(calls, run.asked.keys, strict=True)
+        for call, key in zip(asked.calls, asked.keys, strict=True)
     ]
     if len(set(keys)) == len(keys):
         return ()
-    out: list[object] = []
+    out: list[object] = list(range(len(run.work)))
     last: dict[tuple[str, bytes], tuple[ToolCall, int]] = {}
-    for call, key in run.trace.paced(zip(calls, keys, strict=True)):
+    for at, call, key in run.trace.paced(zip(asked.places, asked.calls, keys, strict=True)):
         before = last.get(key)
         version = 0 if before is None or not key[1] else before[1] + _is_news(before[0], call, run)
         last[key] = (call, version)
-        out.append((key, version))
+        out[at] = (key, version)
     return out
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
 
-from spanwise.model.calls import ToolCall, canonical_of
+from spanwise.model.calls import FAILED, ToolCall, canonical_of
 from spanwise.model.failures import FailureKind, failure_of
 
 
@@ -58,7 +58,7 @@ def episodes_of(calls: Sequence[ToolCall], *, in_turn: bool = False) -> tuple[Ep
     out: list[Episode] = []
     tools: dict[str, _Open] = {}
     for call in calls:
-        failed = call.failed
+        failed = call.status in FAILED
         if not failed and (call.status != "ok" or call.name not in tools):
             continue
         open_ = tools.get(call.name)
@@ -83,6 +83,8 @@ class _Open:
         self._in_turn = in_turn
         self._by_end: list[tuple[int, int, Episode]] = []
         self._by_arguments: dict[bytes, Episode] = {}
+        self._unread: list[tuple[ToolCall, Episode]] = []
+        """Failures that are not among those yet: their arguments are read where two episodes are open."""
         self._added = 0
 
     def add(self, episode: Episode, failure: ToolCall) -> None:
@@ -90,7 +92,7 @@ class _Open:
         self._added += 1
         heappush(self._by_end, (failure.end_ns, self._added, episode))
         if failure.raw_arguments is not None:
-            self._by_arguments[canonical_of(failure)] = episode
+            self._unread.append((failure, episode))
 
     def retried_by(self, call: ToolCall) -> Episode | None:
         """The open episode that a call retries."""
@@ -100,6 +102,9 @@ class _Open:
         if not by_end or not self._follows(call, by_end[0][2].failures[-1]):
             return None
         if len(by_end) > 1 and call.raw_arguments is not None:
+            for failure, episode in self._unread:
+                self._by_arguments[canonical_of(failure)] = episode
+            self._unread.clear()
             same = self._by_arguments.get(canonical_of(call))
             if same is not None and same.success is None and self._follows(call, same.failures[-1]):
                 return same

@@ -1,8 +1,8 @@
 """Which calls repeat an earlier one, and which only look as if they did.
 
 Every call is compared with every other through keys, so that the work grows with the number of calls and not with its
-square. Where nothing repeats, which is the rule, the keys are all that is computed: arguments of a run are decoded and
-encoded together, and no two keys are alike.
+square. The compiled part first leaves out the calls that surely ask nothing that another asks, which is mostly all of
+them. The arguments of the others are decoded and encoded together; where nothing repeats, no two keys are alike.
 """
 
 from __future__ import annotations
@@ -41,45 +41,43 @@ _MASKS = tuple(mark.encode() for mark in REDACTED)
 
 
 class Asked:
-    """What each call of a run asked for: the tool's name and the canonical bytes of the arguments.
+    """What those calls of a run asked for that may ask the same: the tool's name and the arguments' canonical bytes.
 
-    The bytes are None where the arguments are not recorded whole, or differ at most in what was masked: such a call
-    equals no other. `untold` names the tools of such calls that were called more than once.
-
-    Where `unlike` is true no two calls ask even nearly the same, whatever the bytes say. `glances` are those of the
-    bytes, where they are known.
+    `places` are theirs among all the calls; no other call asks even nearly the same as any. The bytes are None where
+    the arguments are not recorded whole, or differ at most in what was masked: such a call equals no other. `untold`
+    names the tools of such calls that were called more than once. `glances` are those of the bytes, where they are
+    known.
     """
 
     def __init__(
         self,
-        calls: Sequence[ToolCall],
-        given: Sequence[bytes | None] | None = None,
+        calls: Sequence[ToolCall] = (),
+        places: Sequence[int] = (),
+        given: Sequence[bytes | None] = (),
         untold: tuple[str, ...] = (),
         glances: Sequence[bytes] = (),
     ) -> None:
+        self.calls = calls
+        self.places = places
+        self.given = given
         self.untold = untold
         self.glances = glances
-        self.unlike = given is None
-        self._calls = calls
-        self._given = given
-
-    @lazy
-    def given(self) -> Sequence[bytes | None]:
-        """The bytes of each call; where no two are alike mostly nobody reads them."""
-        return [canonical_of(call) for call in self._calls] if self._given is None else self._given
 
     @lazy
     def keys(self) -> Sequence[Key | None]:
         """Equal for the same tool and arguments; None for a call that equals no other."""
-        return [None if one is None else (call.name, one) for call, one in zip(self._calls, self.given, strict=True)]
+        return [None if one is None else (call.name, one) for call, one in zip(self.calls, self.given, strict=True)]
 
     @lazy
     def distinct(self) -> bool:
         """No two of the calls are the same, and of none it is unknown. Mostly the arguments alone tell."""
-        if self.unlike or self.untold:
-            return self.unlike
+        if self.untold:
+            return False
         count = len(self.given)
-        return len(set(self.given)) == count or len(set(self.keys)) == count
+        return not count or len(set(self.given)) == count or len(set(self.keys)) == count
+
+
+_NONE_ALIKE = Asked()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,33 +94,37 @@ _NOTHING = Repeats()
 def asked_of(calls: Sequence[ToolCall], tally: Tally | None = None) -> Asked:
     """What each of the calls asked for; `tally` is theirs, where it is known."""
     told = tally_of(calls) if tally is None else tally
-    if core is not None and core.unlike(told.names, told.arguments):
-        return Asked(calls)
-    return _asked(calls, told.arguments)
+    names, recorded = told.names, told.arguments
+    places = core.alike(names, recorded) if core is not None else None
+    if places is None:
+        return _asked(calls, range(len(calls)), recorded, names)
+    if not places:
+        return _NONE_ALIKE
+    return _asked([calls[at] for at in places], places, [recorded[at] for at in places], names)
 
 
-def _asked(calls: Sequence[ToolCall], recorded: Sequence[object]) -> Asked:
-    """The same by what the arguments hold."""
+def _asked(calls: Sequence[ToolCall], places: Sequence[int], recorded: Sequence[object], names: Sequence[str]) -> Asked:
+    """The same by what the arguments hold; `names` are those of all calls."""
     together = _together(recorded)
     if together is not None:
         values, encoded = together
         glances = () if _has_wholes(encoded) else _glances(encoded[:-1])
         if len(set(glances)) == len(calls):
-            return Asked(calls)
+            return _NONE_ALIKE
         if not _is_masked(encoded):
             lines = encoded.split(b"\n")[:-1]
             if not _is_canonical(encoded):
                 glances = ()
                 pairs = zip(lines, values, strict=True)
                 lines = [line if _is_canonical(line) else canonical(value) for line, value in pairs]
-            return Asked(calls, lines, glances=glances)
+            return Asked(calls, places, lines, glances=glances)
     keys = [(call.name, canonical_of(call)) if call.arguments_state == "present" else None for call in calls]
     count = Counter(call.name for call in calls)
     bare = {call.name for call, key in zip(calls, keys, strict=True) if key is None and count[call.name] > 1}
     masked = {key for key, times in Counter(keys).items() if key is not None and times > 1 and _is_masked(key[1])}
     bare.update(name for name, _ in masked)
-    untold = tuple(name for name in count if name in bare)
-    return Asked(calls, [None if key is None or key in masked else key[1] for key in keys], untold)
+    untold = tuple(name for name in dict.fromkeys(names) if name in bare) if bare else ()
+    return Asked(calls, places, [None if key is None or key in masked else key[1] for key in keys], untold)
 
 
 def _together(texts: Sequence[object]) -> tuple[Sequence[object], bytes] | None:
@@ -169,7 +171,7 @@ def repeats_of(calls: Sequence[ToolCall], asked: Asked, acting: Callable[[], Col
     """
     if asked.distinct:
         return _NOTHING
-    return _repeats(calls, asked.keys, acting())
+    return _repeats(calls, asked.places, asked.keys, acting())
 
 
 def near_repeats_of(
@@ -182,7 +184,7 @@ def near_repeats_of(
     places where a page begins, so that going through pages is never a repeat. What makes a duplicate otherwise holds
     here too: the earlier call succeeded, nothing was changed in between, and the result is not known to be another.
     """
-    if asked.unlike:
+    if not asked.places:
         return ()
     told = [one or b"" for one in asked.given]
     seen = asked.glances or _glances(b"\n".join(told))
@@ -197,19 +199,27 @@ def near_repeats_of(
         if key is not None:
             differing.setdefault(glance, set()).add(key)
     near = {key: (key[0], _words_of(key[1])) for alike in differing.values() if len(alike) > 1 for key in alike}
-    found = _repeats(calls, [near.get(key, key) if key is not None else None for key in keys], acting())
+    alike = [near.get(key, key) if key is not None else None for key in keys]
+    found = _repeats(calls, asked.places, alike, acting())
     known = {id(again) for _, again in repeats.duplicates}
     known.update(id(call) for call in repeats.exempt)
     return tuple(pair for pair in found.duplicates if id(pair[1]) not in known)
 
 
-def _repeats(calls: Sequence[ToolCall], keys: Sequence[Hashable], effecting: Collection[str]) -> Repeats:
+def _repeats(
+    calls: Sequence[ToolCall], places: Sequence[int], keys: Sequence[Hashable], effecting: Collection[str]
+) -> Repeats:
+    """The repeats among the calls at some places; of the others only those that change something matter."""
+    keyed = dict(zip(places, keys, strict=True))
+    if effecting:
+        places = [at for at, call in enumerate(calls) if at in keyed or call.name in effecting]
     done: dict[Hashable, tuple[ToolCall, int]] = {}
     failed: set[Hashable] = set()
     duplicates: list[Pair] = []
     exempt: list[ToolCall] = []
     effects = 0
-    for call, key in zip(calls, keys, strict=True):
+    for at in places:
+        call, key = calls[at], keyed.get(at)
         before = done.get(key) if key is not None else None
         fresh = before is None or before[1] != effects
         if before is not None and not fresh:

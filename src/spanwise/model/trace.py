@@ -299,7 +299,7 @@ class Run:
     def acting(self) -> frozenset[str]:
         """The names of the called tools that change something: by their definitions, else by their names."""
         hints = {tool.name: tool.hints for tool in self.tool_definitions or ()}
-        return frozenset(name for name in {call.name for call in self.work} if has_effect(name, hints.get(name)))
+        return frozenset(name for name in set(self.tally.names) if has_effect(name, hints.get(name)))
 
     @lazy
     def asked(self) -> Asked:

@@ -232,8 +232,11 @@ class Core(Protocol):
         """How much text attributes hold; -1 where that takes a closer look: `_size` in assembly/sizes.py."""
         ...
 
-    def unlike(self, names: list[str], arguments: list[object], /) -> bool:
-        """Whether it is sure, by their names and arguments as recorded, that no two calls ask nearly the same."""
+    def alike(self, names: list[str], arguments: list[object], /) -> list[int] | None:
+        """The places of calls that may ask nearly the same as another, by their names and arguments as recorded.
+
+        None where a name is no plain text.
+        """
         ...
 
     def Recorder(  # noqa: N802

@@ -1,31 +1,18 @@
-/* Whether any two tool calls ask nearly the same: a number for each call that is the same for two that do.
+/* Which tool calls may ask nearly the same as another one: a number for each call that is the same for two that do.
  *
  * The number is made of the tool's name, of the keys and values of the arguments in any order, and of the letters and
- * digits of texts in small letters, so it is coarser than what makes a near-duplicate: where all numbers differ, no two
- * calls are alike, and nothing has to be decoded. Whatever is not plain JSON (a fraction, an escape, a letter that is no
- * ASCII, a key that stands twice) is left to the twin in model/repeats.py.
+ * digits of texts in small letters, so it is coarser than what makes a near-duplicate: a call whose number no other
+ * has is like none, and has not to be decoded. Whatever is not plain JSON (a fraction, a letter by its number, one that is
+ * no ASCII, a key that stands twice) is left to the twin in model/repeats.py.
  */
-#include "core.h"
+#include "alike.h"
 
-#include <stdint.h>
-
-#define DEEPEST 24
-#define MEMBERS 24
+#define FEW 24
 
 typedef struct {
     const unsigned char *at;
     const unsigned char *end;
 } Text;
-
-static inline uint64_t
-mixed(uint64_t value)
-{
-    value ^= value >> 30;
-    value *= 0xbf58476d1ce4e5b9u;
-    value ^= value >> 27;
-    value *= 0x94d049bb133111ebu;
-    return value ^ (value >> 31);
-}
 
 static inline void
 skip_space(Text *text)
@@ -34,29 +21,23 @@ skip_space(Text *text)
         text->at++;
 }
 
-/* A byte's small letter or digit; 0 for what stands between words, 1 for what is not read here. */
-static inline unsigned char
-small(unsigned char code)
-{
-    if ((code >= 'a' && code <= 'z') || (code >= '0' && code <= '9'))
-        return code;
-    if (code >= 'A' && code <= 'Z')
-        return (unsigned char)(code + 32);
-    return code < 32 || code > 126 || code == '\\';
-}
-
 /* The number of a text behind its opening quote; 0 where it is not read here. */
 static int
 text_number(Text *text, uint64_t *number)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = TEXT_HASH;
     const unsigned char *at = text->at, *end = text->end;
     for (; at < end && *at != '"'; at++) {
+        if (*at == '\\') { /* of what is escaped by one sign nothing is a letter or digit */
+            if (++at == end || *at == 0 || strchr("\"\\/bfnrt", *at) == NULL)
+                return 0;
+            continue;
+        }
         unsigned char sign = small(*at);
         if (sign == 1)
             return 0;
         if (sign)
-            hash = (hash ^ sign) * 0x100000001b3u;
+            hash = added(hash, sign);
     }
     if (at == end)
         return 0;
@@ -69,7 +50,7 @@ text_number(Text *text, uint64_t *number)
 static int
 plain_number(Text *text, uint64_t *number)
 {
-    uint64_t hash = 0x9e3779b97f4a7c15u;
+    uint64_t hash = PLAIN_HASH;
     const unsigned char *begun = text->at, *at = begun;
     if (*at == '-')
         at++;
@@ -96,7 +77,7 @@ plain_number(Text *text, uint64_t *number)
     if (at < text->end && *at != ',' && *at != '}' && *at != ']' && *at != ' ' && *at != '\t')
         return 0;
     for (; begun < at; begun++)
-        hash = (hash ^ *begun) * 0x100000001b3u;
+        hash = added(hash, *begun);
     text->at = at;
     *number = hash;
     return 1;
@@ -108,7 +89,7 @@ static int value_number(Text *text, uint64_t *number, int depth);
 static int
 object_number(Text *text, uint64_t *number, int depth)
 {
-    uint64_t sum = 0x2545f4914f6cdd1du, keys[MEMBERS];
+    uint64_t sum = OBJECT_HASH, keys[MEMBERS];
     int count = 0;
     skip_space(text);
     if (text->at < text->end && *text->at == '}') {
@@ -128,7 +109,7 @@ object_number(Text *text, uint64_t *number, int depth)
         skip_space(text);
         if (text->at >= text->end || *text->at++ != ':' || !value_number(text, &value, depth))
             return 0;
-        sum += mixed(key * 3 + mixed(value));
+        sum += member(key, value);
         skip_space(text);
         if (text->at >= text->end)
             return 0;
@@ -146,7 +127,7 @@ object_number(Text *text, uint64_t *number, int depth)
 static int
 list_number(Text *text, uint64_t *number, int depth)
 {
-    uint64_t hash = 0x6c62272e07bb0142u;
+    uint64_t hash = LIST_HASH;
     skip_space(text);
     if (text->at < text->end && *text->at == ']') {
         text->at++;
@@ -192,10 +173,12 @@ value_number(Text *text, uint64_t *number, int depth)
     }
 }
 
-/* The number of a call's arguments, which are a text with one object in it. */
+/* The number of a call's arguments: a text with one object in it, or a dict. */
 static int
 given_number(PyObject *given, uint64_t *number)
 {
+    if (PyDict_CheckExact(given))
+        return decoded_number(given, number, 0);
     if (!PyUnicode_CheckExact(given) || !PyUnicode_IS_COMPACT_ASCII(given))
         return 0;
     const unsigned char *data = PyUnicode_1BYTE_DATA(given);
@@ -205,55 +188,121 @@ given_number(PyObject *given, uint64_t *number)
     return object_number(&text, number, 1) && text.at == text.end;
 }
 
+typedef struct {
+    uint64_t number;
+    Py_ssize_t at;
+    int alike;
+} Call;
+
 static int
-compared(const void *one, const void *other)
+by_number(const void *one, const void *other)
 {
-    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+    uint64_t a = ((const Call *)one)->number, b = ((const Call *)other)->number;
     return a < b ? -1 : a > b;
 }
 
-/* No two of the numbers are the same; they change places. A few are compared one by one. */
 static int
-all_differ(uint64_t *numbers, Py_ssize_t count)
+by_place(const void *one, const void *other)
 {
-    if (count > 16)
-        qsort(numbers, (size_t)count, sizeof(uint64_t), compared);
-    for (Py_ssize_t at = 1; at < count; at++)
-        for (Py_ssize_t before = count > 16 ? at - 1 : 0; before < at; before++)
-            if (numbers[before] == numbers[at])
-                return 0;
-    return 1;
+    Py_ssize_t a = ((const Call *)one)->at, b = ((const Call *)other)->at;
+    return a < b ? -1 : a > b;
 }
 
-/* unlike(names, arguments): whether it is sure that no two of the calls ask nearly the same. */
+/* Notes which calls have the number of another one; whether any has. */
+static int
+mark_equal(Call *calls, Py_ssize_t count)
+{
+    int any = 0;
+    if (count <= FEW) {
+        for (Py_ssize_t at = 1; at < count; at++)
+            for (Py_ssize_t before = 0; before < at; before++)
+                if (calls[before].number == calls[at].number)
+                    any = calls[before].alike = calls[at].alike = 1;
+        return any;
+    }
+    qsort(calls, (size_t)count, sizeof(Call), by_number);
+    for (Py_ssize_t at = 1; at < count; at++)
+        if (calls[at - 1].number == calls[at].number)
+            any = calls[at - 1].alike = calls[at].alike = 1;
+    qsort(calls, (size_t)count, sizeof(Call), by_place);
+    return any;
+}
+
+/* What is not read here may ask the same as any call of the tool: all of them are noted. -1 with an exception set. */
+static int
+mark_tools(Call *calls, Py_ssize_t count, PyObject *names, PyObject *unread)
+{
+    for (Py_ssize_t at = 0; at < count; at++) {
+        int found = PySet_Contains(unread, PyList_GET_ITEM(names, at));
+        if (found < 0)
+            return -1;
+        calls[at].alike |= found;
+    }
+    return 0;
+}
+
+/* alike(names, arguments): the places of calls that may ask nearly the same as another one; no other call does. None
+ * where a name is no plain text. */
 static PyObject *
-unlike(PyObject *module, PyObject *const *args, Py_ssize_t given)
+alike(PyObject *module, PyObject *const *args, Py_ssize_t given)
 {
     (void)module;
     if (given != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1])
         || PyList_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "unlike takes two lists of one length");
+        PyErr_SetString(PyExc_TypeError, "alike takes two lists of one length");
         return NULL;
     }
     Py_ssize_t count = PyList_GET_SIZE(args[0]);
-    uint64_t few[64], *numbers = count <= 64 ? few : PyMem_Malloc((size_t)count * sizeof(uint64_t));
-    if (numbers == NULL)
+    Call few[FEW], *calls = count <= FEW ? few : PyMem_Malloc((size_t)count * sizeof(Call));
+    if (calls == NULL)
         return PyErr_NoMemory();
-    int sure = 1;
-    for (Py_ssize_t at = 0; sure && at < count; at++) {
+    PyObject *unread = NULL, *found = NULL;
+    for (Py_ssize_t at = 0; at < count; at++) {
         PyObject *name = PyList_GET_ITEM(args[0], at);
-        sure = PyUnicode_CheckExact(name) && given_number(PyList_GET_ITEM(args[1], at), &numbers[at]);
-        if (sure)
-            numbers[at] += mixed((uint64_t)PyObject_Hash(name));
+        if (!PyUnicode_CheckExact(name)) {
+            found = Py_NewRef(Py_None);
+            goto done;
+        }
+        calls[at] = (Call){0, at, 0};
+        if (given_number(PyList_GET_ITEM(args[1], at), &calls[at].number)) {
+            calls[at].number += mixed((uint64_t)PyObject_Hash(name));
+            continue;
+        }
+        calls[at].number = mixed((uint64_t)at);
+        if (unread == NULL) {
+            unread = PySet_New(NULL);
+            /* That may have collected garbage, whose end may change anything. */
+            if (unread == NULL || PyList_GET_SIZE(args[0]) != count || PyList_GET_SIZE(args[1]) != count) {
+                found = unread == NULL ? NULL : Py_NewRef(Py_None);
+                goto done;
+            }
+            name = PyList_GET_ITEM(args[0], at);
+        }
+        if (PySet_Add(unread, name) < 0)
+            goto done;
     }
-    sure = sure && all_differ(numbers, count);
-    if (numbers != few)
-        PyMem_Free(numbers);
-    return PyBool_FromLong(sure);
+    if (unread != NULL && mark_tools(calls, count, args[0], unread) < 0)
+        goto done;
+    found = PyList_New(0);
+    if (!mark_equal(calls, count) && unread == NULL)
+        goto done;
+    for (Py_ssize_t at = 0; found != NULL && at < count; at++) {
+        if (!calls[at].alike)
+            continue;
+        PyObject *place = PyLong_FromSsize_t(calls[at].at);
+        if (place == NULL || PyList_Append(found, place) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(place);
+    }
+done:
+    Py_XDECREF(unread);
+    if (calls != few)
+        PyMem_Free(calls);
+    return found;
 }
 
 static PyMethodDef methods[] = {
-    {"unlike", (PyCFunction)(void (*)(void))unlike, METH_FASTCALL, "Whether surely no two calls ask nearly the same."},
+    {"alike", (PyCFunction)(void (*)(void))alike, METH_FASTCALL, "Which calls may ask nearly the same as another."},
     {NULL, NULL, 0, NULL},
 };
 
