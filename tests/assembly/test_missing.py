@@ -79,6 +79,19 @@ def test_an_answer_that_never_came() -> None:
     assert [Missing(field="answer", why=why)] == [one for one in run.missing if one.field == "answer"]
 
 
+def test_an_empty_answer() -> None:
+    """A model that answered without a word was recorded whole; what only thought, or is not recorded, was not."""
+    asked = {"gen_ai.input.messages": json.dumps([user("Q")])}
+    for parts, why in (
+        ([], "The last model call answered without a word."),
+        ([{"type": "text", "content": ""}], "The last model call answered without a word."),
+        ([{"type": "reasoning", "content": "Hm."}], "No span records the final answer."),
+    ):
+        said = {"role": "assistant", "parts": parts}
+        run = run_of(agent(1, **asked), chat(2, parent=1, got=[said], tokens=(1, 1)))
+        assert [why] == [one.why for one in run.missing if one.field == "answer"]
+
+
 def test_results_that_never_came() -> None:
     """Of what a run asked for in its end no result could be recorded; of what it asked for before one could."""
     first = chat(2, parent=1, got=[asks(("c1", "a", {"b": 1}))], tokens=(1, 1))

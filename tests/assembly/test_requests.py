@@ -90,6 +90,17 @@ def test_recorded_arguments_stay() -> None:
     assert [{"q": 1}] == [call.arguments for call in run.tool_calls]
 
 
+def test_the_first_piece_of_a_streamed_request() -> None:
+    """A request of which only the beginning is recorded, which is empty, is the call that follows it."""
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "weather", "arguments": ""}]}
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asked]),
+        tool(3, parent=1, name="weather", arguments={"city": "Paris"}, result="sun"),
+    )
+    assert [("c1", {"city": "Paris"}, "sun")] == [(one.call_id, one.arguments, one.result) for one in run.tool_calls]
+
+
 def test_a_request_without_arguments_takes_nothing_away() -> None:
     """A request that records no arguments leaves the span's alone."""
     run = run_of(

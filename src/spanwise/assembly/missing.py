@@ -25,6 +25,7 @@ _NO_CALL = Missing(
 )
 _UNKNOWN = frozenset({"other"})
 
+_WORDS = frozenset({"text", "other"})
 _BY_ITSELF = "Google's client calls functions by itself"
 _OVERWRITTEN = "LiteLLM wrote the requests onto the span around them, the later over the earlier."
 
@@ -67,7 +68,16 @@ def _answer(run: Run) -> Missing | None:
         return Missing(field="answer", why="The answer was removed from the spans.")
     if _asked_last(run):
         return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
+    if _answered_nothing(run):
+        return Missing(field="answer", why="The last model call answered without a word.")
     return Missing(field="answer", why="No span records the final answer.", switch=run.content_switch)
+
+
+def _answered_nothing(run: Run) -> bool:
+    """What the last model call answered is recorded, and it is empty."""
+    last = run.llm_groups[-1] if run.llm_groups else ()
+    said = [message for span in last for message in conventions.output(span.raw, run.trace.memo, span.dialect) or ()]
+    return bool(said) and not any(part.text or part.type not in _WORDS for message in said for part in message.parts)
 
 
 def _asked_last(run: Run) -> list[Part]:

@@ -234,7 +234,8 @@ def _fits(call: ToolCall, part: Part) -> bool:
     Two ids that differ may still name one call (a framework's and the provider's), but only where the arguments say so.
     """
     asked = call.memo.json(part.value) if call.memo is not None else part.value
-    if (call.call_id is None or part.id is None) and (call.arguments_state != "present" or asked is None):
+    untold = asked is None or asked == ""  # of a streamed request Agno keeps what came first
+    if (call.call_id is None or part.id is None) and (untold or call.arguments_state != "present"):
         return True
     if call.arguments is not None and _alike(call.arguments, asked):
         return True
