@@ -24,7 +24,6 @@ _NO_CALL = Missing(
     switch="Instrument the model client as well as the agent framework.",
 )
 _UNKNOWN = frozenset({"other"})
-
 _WORDS = frozenset({"text", "other"})
 _BY_ITSELF = "Google's client calls functions by itself"
 _OVERWRITTEN = "LiteLLM wrote the requests onto the span around them, the later over the earlier."
