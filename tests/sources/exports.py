@@ -47,8 +47,8 @@ def trail_span(span_id: str, name: str, *children: Mapping[str, Any], **fields: 
     }
 
 
-def trail() -> dict[str, Any]:
-    """An agent with a model call and a failing tool."""
+def trail(long: str = "") -> dict[str, Any]:
+    """An agent with a model call, which may have said something long, and a failing tool."""
     model = trail_span(
         "00000000000000b1",
         "LiteLLMModel.__call__",
@@ -60,6 +60,7 @@ def trail() -> dict[str, Any]:
             "llm.input_messages.0.message.content": "How tall is K2? 山",
             "llm.token_count.prompt": "12",
             "input.value": '{"messages": []}',
+            **({"output.value": long, "list": [1, long]} if long else {}),
         },
         status_code="Ok",
     )

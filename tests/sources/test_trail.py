@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 
 from spanwise import sources
 from spanwise.assembly.tree import build_trace
-from spanwise.model.raw import RawEvent, RawLink, RawSpan, Scope
+from spanwise.conventions._fields import is_text
+from spanwise.model.raw import Attributes, RawEvent, RawLink, RawSpan, Scope
+from spanwise.sources import trail as trail_source
 from spanwise.sources.trail import LOGS, LazyAttributes
 from tests.sources.exports import TRACE, lines, trail, trail_span
 from tests.sources.otlp import Outcome
 
+LONG = "said again, " * 40
 START = 1_742_402_525_506_553_000
 SCOPE = Scope(
     "openinference.instrumentation.smolagents",
@@ -219,45 +222,77 @@ def test_an_empty_document_gives_nothing() -> None:
     assert [] == outcome.records
 
 
-class TestLazyAttributes:
-    """Attributes that are decoded one by one behave as a mapping of what they decode to."""
+@pytest.mark.parametrize("compiled", [True, False])
+class TestAttributes:
+    """Attributes that are decoded one by one behave as a mapping of what they decode to, compiled or not."""
 
     @staticmethod
-    def attributes() -> LazyAttributes:
+    def attributes(*, compiled: bool) -> Attributes:
         """The attributes of the example's model span."""
-        found = spans(read(trail()))[1].attributes
-        assert isinstance(found, LazyAttributes)
+        if compiled and trail_source.WIRE is None:
+            pytest.skip("the compiled part was not built here")
+        with pytest.MonkeyPatch.context() as patch:
+            if not compiled:
+                patch.setattr(trail_source, "WIRE", None)
+            found = spans(read(trail(LONG)))[1].attributes
+        assert compiled is not isinstance(found, LazyAttributes)
+        assert isinstance(found, Mapping)
         return found
 
-    def test_it_equals_what_was_written(self) -> None:
+    def test_it_equals_what_was_written(self, compiled: bool) -> None:
         """It equals the dictionary that the file holds, and prints like it."""
-        written = trail()["spans"][0]["child_spans"][0]["span_attributes"]
-        assert written == self.attributes()
-        assert repr(written) == repr(self.attributes())
-        assert len(written) == len(self.attributes())
+        written = trail(LONG)["spans"][0]["child_spans"][0]["span_attributes"]
+        assert written == self.attributes(compiled=compiled)
+        assert self.attributes(compiled=compiled) == self.attributes(compiled=not compiled)
+        assert self.attributes(compiled=compiled) != {}
+        assert self.attributes(compiled=compiled) != []
+        assert repr(written) == repr(self.attributes(compiled=compiled))
+        assert len(written) == len(self.attributes(compiled=compiled))
 
-    def test_looking_up(self) -> None:
+    def test_going_through_it(self, compiled: bool) -> None:
+        """Names and values come in the order in which they are written."""
+        written = trail(LONG)["spans"][0]["child_spans"][0]["span_attributes"]
+        assert list(written) == list(self.attributes(compiled=compiled))
+        assert list(written) == list(self.attributes(compiled=compiled).keys())
+        assert list(written.items()) == list(self.attributes(compiled=compiled).items())
+        assert list(written.values()) == list(self.attributes(compiled=compiled).values())
+        assert written == {**self.attributes(compiled=compiled)}
+
+    def test_looking_up(self, compiled: bool) -> None:
         """A name is found or not, and a default stands in for what is not there."""
-        found = self.attributes()
-        assert (True, False, "o3-mini", "o3-mini", None, 7) == (
+        found = self.attributes(compiled=compiled)
+        assert (True, False, "o3-mini", "o3-mini", None, 7, [1, LONG]) == (
             "llm.model_name" in found,
             "nothing" in found,
             found["llm.model_name"],
             found.get("llm.model_name"),
             found.get("nothing"),
             found.get("nothing", 7),
+            found["list"],
         )
         with pytest.raises(KeyError):
             found["nothing"]
+        with pytest.raises(TypeError):
+            hash(found)
 
-    def test_a_value_is_decoded_once(self) -> None:
+    def test_what_is_text_is_told_without_decoding(self, compiled: bool) -> None:
+        """A text is known as one before it is read, and afterwards."""
+        found = self.attributes(compiled=compiled)
+        for _ in range(2):
+            assert [True, True, False, False] == [
+                is_text(found, name) for name in ("llm.model_name", "output.value", "list", "nothing")
+            ]
+            assert LONG == found["output.value"]
+            assert found["list"]
+
+    def test_a_value_is_decoded_once(self, compiled: bool) -> None:
         """Asked again, the same object is given."""
-        found = self.attributes()
-        assert found["input.value"] is found["input.value"]
+        found = self.attributes(compiled=compiled)
+        assert found["output.value"] is found["output.value"]
 
-    def test_it_travels_between_processes(self) -> None:
+    def test_it_travels_between_processes(self, compiled: bool) -> None:
         """It can be pickled, decoded or not."""
-        found = self.attributes()
+        found = self.attributes(compiled=compiled)
         assert found == pickle.loads(pickle.dumps(found))
 
 

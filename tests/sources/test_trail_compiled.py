@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -54,7 +55,7 @@ def both(content: bytes) -> None:
 def taken(content: bytes) -> bool:
     """Whether the compiled reader takes it."""
     assert WIRE is not None
-    return WIRE.nested(content) is not None
+    return WIRE.nested(content, module._value) is not None
 
 
 @pytest.mark.parametrize("indent", [None, 4])
@@ -107,6 +108,85 @@ def test_what_is_in_doubt_is_declined(change: tuple[bytes, bytes]) -> None:
     broken = content.replace(*change, 1)
     assert not taken(broken)
     both(broken)
+
+
+_BEGINNINGS = tuple(text * 40 for text in ("a b\\", 'é " ', "no-space", "You are {", "\U0001f600\n "))
+_CONVERSATIONS = st.lists(
+    st.tuples(st.sampled_from(_BEGINNINGS), st.lists(st.sampled_from((*_PIECES, "b " * 150)), max_size=4)),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(_CONVERSATIONS, st.booleans())
+def test_what_repeats_reads_alike(texts: list[tuple[str, list[str]]], ascii_only: bool) -> None:
+    """Texts that begin as others do, or are others, are what they were written as, whatever stands where they part."""
+    written = ["".join((begins, *rest)) for begins, rest in texts]
+    made = [
+        trail_span(f"{at:016x}", "model", span_attributes={"one": text, "other": written[at // 2], "short": text[:90]})
+        for at, text in enumerate(written, start=1)
+        for text in (text, text + "!")
+    ]
+    for at, span in enumerate(made, start=1):
+        span["span_id"] = f"{at:016x}"
+    content = json.dumps({"trace_id": TRACE, "spans": made}, ensure_ascii=ascii_only).encode()
+    assert taken(content)
+    both(content)
+
+
+def told_again(count: int) -> bytes:
+    """A trace in which each model call repeats the conversation so far."""
+    said = [f"turn {at}: " + "the same words, said again; " * 40 for at in range(count)]
+    made = [
+        trail_span(f"{at:016x}", "model", span_attributes={"input.value": json.dumps(said[:at])})
+        for at in range(1, count + 1)
+    ]
+    return json.dumps({"trace_id": TRACE, "spans": made}).encode()
+
+
+def test_a_long_conversation_reads_alike() -> None:
+    """However often a conversation goes on, all of it is read, the last first as well."""
+    content = told_again(150)
+    both(content)
+    last, *_ = reversed(Outcome(content).records)
+    assert isinstance(last, RawSpan)
+    assert 150 == len(json.loads(str(last.attributes["input.value"])))
+
+
+def test_what_repeats_is_held_once() -> None:
+    """Spans that repeat a conversation hold a fraction of the text that they were read from."""
+    content = told_again(60)
+    Outcome(content)
+    tracemalloc.start()
+    try:
+        outcome = Outcome(content)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 60 == len(outcome.records)
+    assert held < len(content) / 5
+
+
+def test_bytes_that_are_no_text_are_mended_when_read() -> None:
+    """A text that is no UTF-8 costs nothing but its wrong bytes, be it short, long or repeated."""
+    document = {"a": "x?" + "y" * 80, "b": "x?" + "y" * 400, "c": "x?" + "y" * 500}
+    made = [trail_span(f"{at:016x}", "model", span_attributes=document) for at in (1, 2)]
+    content = json.dumps({"trace_id": TRACE, "spans": made}).encode().replace(b"x?", b"x\xff")
+    assert taken(content)
+    both(content)
+
+
+@given(
+    st.from_regex(
+        r"(19|20|22)[0-9]{2}-[01][0-9]-[0-3][0-9][T ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](\.[0-9]{0,8})?(Z|\+01:00)?",
+        fullmatch=True,
+    ),
+    st.from_regex(r"-?P(1D)?T([0-9]{1,7}H)?([0-9]{1,7}M)?([0-9]{1,7}(\.[0-9]{0,8})?S)?", fullmatch=True),
+)
+def test_times_read_alike(time: str, duration: str) -> None:
+    """Whatever ISO 8601 allows, and what it does not, gives the same times and the same errors."""
+    span = trail_span("00000000000000a1", "model", timestamp=time, duration=duration)
+    both(json.dumps({"trace_id": TRACE, "spans": [span]}).encode())
 
 
 def test_attributes_travel_without_the_whole_text() -> None:

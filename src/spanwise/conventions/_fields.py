@@ -15,6 +15,8 @@ from spanwise.model.raw import Attributes
 from spanwise.native import core
 
 T = TypeVar("T")
+_COMPILED: frozenset[type] = frozenset((dict,) if core is None else (dict, core.Late))
+"""The types of attributes that the compiled part looks into."""
 Field: TypeAlias = tuple[int, tuple[str, ...], object]
 """What sort of value, the attributes that may hold it, the best first, and what reads values of unusual types."""
 
@@ -68,8 +70,8 @@ def marked(*values: str | bool, among: tuple[str, ...]) -> Field:
 
 def below(attributes: Attributes, prefix: str) -> list[str]:
     """The names that begin with a prefix, in their order."""
-    if core is not None and type(attributes) is dict:
-        return core.below(cast("dict[str, object]", attributes), prefix)
+    if core is not None and type(attributes) in _COMPILED:
+        return core.below(attributes, prefix)
     return [name for name in attributes if name.startswith(prefix)]
 
 
@@ -82,6 +84,12 @@ def lowered_of(value: object) -> str | None:
 def written_of(value: object) -> str | None:
     """Text that is not empty, or a whole number as text."""
     return first_text({"": value}, "")
+
+
+def is_text(attributes: Attributes, name: str) -> bool:
+    """Whether a value is text, which attributes that are decoded late tell without decoding it."""
+    tells = getattr(attributes, "is_text", None)
+    return isinstance(attributes.get(name), str) if tells is None else tells(name)
 
 
 def amount_of(value: object) -> float | None:

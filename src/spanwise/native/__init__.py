@@ -29,10 +29,10 @@ Texts: TypeAlias = tuple[
     str, str | None, str | None, str | None, str | None, str | None, str | None, str | None, str | None
 ]
 """Id, parent, name, kind, service, scope and its version, status and its message."""
-Places: TypeAlias = tuple[Extent, Extent | None, Extent | None, Extent | None, Extent | None]
-"""Where time, duration, resource, events and links stand."""
-Row: TypeAlias = tuple[Texts, Places, dict[str, Extent] | None, int | None, str | None]
-"""With where the attributes stand, how many log records there are, and the id of the nearest span above with one."""
+Places: TypeAlias = tuple[int | Extent, int | Extent | None, bytes | None, Extent | None, Extent | None]
+"""Time and duration in nanoseconds or where they stand, the resource, where events and links stand if there are any."""
+Row: TypeAlias = tuple[Texts, Places, Mapping[str, object] | None, int | None, str | None]
+"""With the attributes, how many log records there are, and the id of the nearest span above with one."""
 Nested: TypeAlias = tuple[str, list[Row]] | None
 
 
@@ -74,8 +74,11 @@ class Wire(Protocol):
         """The spans of a run of JSON objects with commas between them."""
         ...
 
-    def nested(self, text: bytes, /) -> Nested:
-        """The trace id and the spans of a trace of TRAIL: the twin of decoding it in sources/trail.py."""
+    def nested(self, text: bytes, read: Callable[[bytes], object], /) -> Nested:
+        """The trace id and the spans of a trace of TRAIL: the twin of decoding it in sources/trail.py.
+
+        A long value of an attribute is what `read` gives for its bytes, when it is first asked for.
+        """
         ...
 
 
@@ -171,7 +174,12 @@ class FactReader(Protocol):
 class Core(Protocol):
     """What the compiled module holds."""
 
-    def Linker(  # noqa: N802  (a class of the module)
+    @property
+    def Late(self) -> type:  # noqa: N802  (a class of the module)
+        """Attributes of which long values are decoded when they are first read, in spans of nested traces."""
+        ...
+
+    def Linker(  # noqa: N802
         self,
         *,
         raw: type,
@@ -224,7 +232,7 @@ class Core(Protocol):
         """A reader of the facts of plain spans, which a dialect's entry in each of the tables describes."""
         ...
 
-    def below(self, attributes: dict[str, object], prefix: str, /) -> list[str]:
+    def below(self, attributes: Mapping[str, object], prefix: str, /) -> list[str]:
         """The names that begin with the prefix, in their order."""
         ...
 

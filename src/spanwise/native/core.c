@@ -33,6 +33,7 @@ add_type(PyObject *module, PyType_Spec *spec)
 }
 
 static int (*const adding[])(PyObject *module) = {
+    add_late,
     add_link,
     add_fields,
     add_wire,

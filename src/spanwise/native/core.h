@@ -38,5 +38,6 @@ int add_records(PyObject *module);
 int add_spans(PyObject *module);
 int add_calls(PyObject *module);
 int add_facts(PyObject *module);
+int add_late(PyObject *module);
 
 #endif

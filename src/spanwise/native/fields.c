@@ -1,8 +1,9 @@
 /* Reader: a record made from the attributes of a span, each of its fields from the first attribute that tells it.
  *
- * The twin of the reader in conventions/_fields.py, for attributes that are a plain dict.
+ * The twin of the reader in conventions/_fields.py, for attributes that are a plain dict or are read late.
  */
 #include "fields.h"
+#include "late.h"
 #include <math.h>
 
 enum { ANY, TEXT, COUNT, AMOUNT, FIXED, CONVERTED, MARKED, LOWERED };
@@ -11,7 +12,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *record;
-    PyObject *twin; /* reads attributes that are no dict */
+    PyObject *twin; /* reads attributes of any other kind */
     Fields fields;
 } Reader;
 
@@ -79,10 +80,11 @@ static PyObject *
 marked(const Field *field, PyObject *attributes)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(field->keys); i++) {
-        PyObject *value = PyDict_GetItemWithError(attributes, PyTuple_GET_ITEM(field->keys, i));
+        PyObject *value = attribute_of(attributes, PyTuple_GET_ITEM(field->keys, i));
         int found = 0;
         if (value != NULL && (PyUnicode_CheckExact(value) || PyBool_Check(value)))
             found = PySet_Contains(field->convert, value);
+        Py_XDECREF(value);
         if (found < 0 || PyErr_Occurred())
             return NULL;
         if (found)
@@ -100,14 +102,12 @@ first_told(const Field *field, PyObject *attributes)
     if (field->sort == MARKED)
         return marked(field, attributes);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(field->keys); i++) {
-        PyObject *value = PyDict_GetItemWithError(attributes, PyTuple_GET_ITEM(field->keys, i));
-        if (value != NULL && value != Py_None) {
-            Py_INCREF(value);
-            PyObject *found = told(field, value);
-            Py_DECREF(value);
-            if (found != NULL)
-                return found;
-        }
+        PyObject *value = attribute_of(attributes, PyTuple_GET_ITEM(field->keys, i)), *found = NULL;
+        if (value != NULL && value != Py_None)
+            found = told(field, value);
+        Py_XDECREF(value);
+        if (found != NULL)
+            return found;
         if (PyErr_Occurred())
             return NULL;
     }
@@ -181,7 +181,7 @@ reader_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         return NULL;
     }
     PyObject *attributes = args[0];
-    if (!PyDict_CheckExact(attributes))
+    if (held_by(attributes) == NULL)
         return PyObject_CallOneArg(self->twin, attributes);
     PyObject *values[MOST_FIELDS];
     if (fields_read(&self->fields, attributes, values) < 0)
@@ -239,13 +239,14 @@ static PyObject *
 below(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    if (count != 2 || !PyDict_CheckExact(args[0]) || !PyUnicode_CheckExact(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "below takes a dict and a prefix");
+    PyObject *held = count == 2 ? held_by(args[0]) : NULL;
+    if (held == NULL || !PyUnicode_CheckExact(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "below takes attributes and a prefix");
         return NULL;
     }
     PyObject *name, *value, *found = PyList_New(0);
     Py_ssize_t at = 0, length = PyUnicode_GET_LENGTH(args[1]);
-    while (found != NULL && PyDict_Next(args[0], &at, &name, &value)) {
+    while (found != NULL && PyDict_Next(held, &at, &name, &value)) {
         if (PyUnicode_CheckExact(name) && PyUnicode_GET_LENGTH(name) >= length) {
             Py_ssize_t matches = PyUnicode_Tailmatch(name, args[1], 0, length, -1);
             if (matches < 0 || (matches && PyList_Append(found, name) < 0))

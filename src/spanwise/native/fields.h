@@ -21,7 +21,7 @@ typedef struct {
  * `fields_clear` in any case. */
 int fields_take(Fields *self, PyObject *fields);
 void fields_clear(Fields *self);
-/* The values of all fields, new references, from attributes that are a plain dict; -1 with an exception, and none. */
+/* The values of all fields, new references, from attributes for which `held_by` gives a dict; -1 with an exception, and none. */
 int fields_read(const Fields *self, PyObject *attributes, PyObject **values);
 
 #endif

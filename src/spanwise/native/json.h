@@ -64,6 +64,11 @@ int json_member(Json *json, int *count, Bytes *key);
 /* Any value, nested so many levels deep at most: where it stands. All of JSON's grammar is looked at, but not whether
  * texts are UTF-8. */
 int json_passed(Json *json, int depth, Bytes *extent);
+/* The rest of a string, from a place in it that is in no escape. */
+int json_passed_text(Json *json);
+/* Nanoseconds of a time in UTC since 1970, or of a duration: text with its quotes, whatever is in it. */
+int iso_time(Bytes text, long long *ns);
+int iso_duration(Bytes text, long long *ns);
 /* The attributes of a span, an event or a link; an empty list leaves NULL there. */
 int json_attributes(Json *json, PyObject **into);
 

@@ -131,9 +131,9 @@ passed_escape(const unsigned char *at)
     return at + 6;
 }
 
-/* The rest of a string whose opening quote is passed, its escapes looked at but not written out. */
-static int
-passed_text(Json *json)
+/* Escapes are looked at but not written out. */
+int
+json_passed_text(Json *json)
 {
     const unsigned char *at = json->at;
     while (*(at = passed_plain(at, json->end)) == '\\' && at < json->end)
@@ -172,7 +172,7 @@ json_member(Json *json, int *count, Bytes *key)
     if (!json_take(json, '"'))
         return ODD;
     key->at = json->at;
-    if (!passed_text(json))
+    if (!json_passed_text(json))
         return ODD;
     key->end = json->at - 1;
     return json_take(json, ':') ? 1 : ODD;
@@ -188,7 +188,7 @@ json_passed(Json *json, int depth, Bytes *extent)
     extent->at = json->at;
     if (byte == '"') {
         json->at++;
-        sound = passed_text(json);
+        sound = json_passed_text(json);
     }
     else if (byte == '{' || byte == '[') {
         json->at++;

@@ -1,9 +1,9 @@
 /* Linker: spans by start, each with its dialect, its kind, and the indices of parent, run, agent and holder.
  *
  * The twin of `_ordered`, `_link` and the counts of `_completeness` in assembly/tree.py, and of `classify` in
- * conventions/__init__.py, for spans whose attributes are a plain dict.
+ * conventions/__init__.py, for spans whose attributes are a plain dict or are read late.
  */
-#include "core.h"
+#include "late.h"
 #include <stdint.h>
 
 #define PACE 64
@@ -28,7 +28,7 @@ typedef struct {
     Py_ssize_t span_id, parent_id, start_ns, end_ns, attributes, scope, remote, dropped, scope_name;
     PyObject *by_scope; /* a dict: the name of a scope -> pairs of a dialect and what says its kinds */
     PyObject *roles;    /* a dict: kind -> what its spans do in the tree, as bits */
-    PyObject *slow;     /* classifies a span whose attributes are no dict */
+    PyObject *slow;     /* classifies a span whose attributes are of any other kind */
     PyObject *unknown;  /* the dialect and kind of a span that nothing knows */
     Mark *marks;
     Py_ssize_t count;
@@ -276,19 +276,22 @@ classify(Linker *self, PyObject *raw, PyObject **dialect, PyObject **kind)
             return known < 0 ? -1 : 0;
         }
     }
-    uint64_t among = marks_among(self, attributes);
+    uint64_t among = marks_among(self, held_by(attributes));
     for (Py_ssize_t i = 0; i < self->count && among >> i; i++) {
         if (!(among >> i & 1))
             continue;
         Mark *mark = &self->marks[i];
-        PyObject *value = PyDict_GetItemWithError(attributes, mark->key);
+        PyObject *value = attribute_of(attributes, mark->key), *listed = NULL;
         if (value == NULL) {
             if (PyErr_Occurred())
                 return -1;
             continue;
         }
-        if (mark->table != NULL && PyUnicode_CheckExact(value)) {
-            PyObject *listed = PyDict_GetItemWithError(mark->table, value);
+        int is_text = mark->table != NULL && PyUnicode_CheckExact(value);
+        if (is_text)
+            listed = PyDict_GetItemWithError(mark->table, value);
+        Py_DECREF(value);
+        if (is_text) {
             if (listed != NULL) {
                 *kind = Py_NewRef(listed);
                 *dialect = mark->dialect;
@@ -409,7 +412,7 @@ static PyObject *
 link_one(Linker *self, PyObject *raw, Py_ssize_t at, Py_ssize_t limit, Work *work, PyObject *roots, PyObject *runs)
 {
     PyObject *attributes = slot(raw, self->attributes), *dialect = NULL, *kind = NULL, *pair = NULL, *span = NULL;
-    if (attributes != NULL && !PyDict_CheckExact(attributes)) {
+    if (attributes != NULL && held_by(attributes) == NULL) {
         pair = PyObject_CallOneArg(self->slow, raw);
         if (pair == NULL)
             return NULL;

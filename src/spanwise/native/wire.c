@@ -197,8 +197,18 @@ wire_dealloc(Wire *self)
     Py_XDECREF(self->packed);
     Py_XDECREF(self->empty);
     Py_XDECREF(self->names);
+    Py_XDECREF(self->late);
+    Py_XDECREF(self->piece);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
+}
+
+/* A type of this module. */
+static PyTypeObject *
+own_type(PyTypeObject *type, const char *name)
+{
+    PyObject *module = PyType_GetModule(type);
+    return module == NULL ? NULL : (PyTypeObject *)PyObject_GetAttrString(module, name);
 }
 
 static PyObject *
@@ -224,6 +234,10 @@ wire_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
+    self->late = own_type(type, "Late");
+    self->piece = own_type(type, "Piece");
+    if (self->late == NULL || self->piece == NULL)
+        Py_CLEAR(self);
     return (PyObject *)self;
 }
 
@@ -233,7 +247,7 @@ static PyMethodDef wire_methods[] = {
     {"pack", (PyCFunction)proto_pack, METH_VARARGS, "The same as bytes each, and how many were skipped."},
     {"document", (PyCFunction)json_document, METH_VARARGS, "The spans of a JSON document; None where it declines."},
     {"spans", (PyCFunction)json_spans, METH_VARARGS, "The spans of JSON objects with commas between them."},
-    {"nested", (PyCFunction)json_nested, METH_O, "The id and the spans of a nested trace; None where it declines."},
+    {"nested", (PyCFunction)json_nested, METH_VARARGS, "The id and the spans of a nested trace; None where it declines."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -19,6 +19,7 @@ typedef struct {
     PyObject *empty;                        /* the attributes of what has none */
     PyObject *names;                        /* a mapping: gives an equal name, the same object each time */
     PyObject **known_names, **known_texts;  /* what came lately, each at the place that its bytes give it */
+    PyTypeObject *late, *piece;             /* attributes that are read late, and what stands in them until then */
 } Wire;
 
 /* A piece of the input. */
@@ -51,6 +52,6 @@ PyObject *proto_traces(Wire *wire, PyObject *args);
 PyObject *proto_pack(Wire *wire, PyObject *args);
 PyObject *json_document(Wire *wire, PyObject *args);
 PyObject *json_spans(Wire *wire, PyObject *args);
-PyObject *json_nested(Wire *wire, PyObject *text);
+PyObject *json_nested(Wire *wire, PyObject *args);
 
 #endif

@@ -2,12 +2,13 @@
 
 These files are large for what they tell: the conversation so far stands on every model span, twice. So the attributes
 of a span are split by name while the file is decoded, and a value is decoded when it is first read; most never are.
-The compiled part, where it was built, only tells where they stand.
+The compiled part, where it was built, holds what repeats only once, and lets go of the rest of the file.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABCMeta
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeAlias, cast
@@ -16,7 +17,7 @@ import msgspec
 from msgspec import Raw
 
 from spanwise.model.raw import EMPTY, RawEvent, RawLink, RawSpan, Scope
-from spanwise.native import Extent, Row
+from spanwise.native import Extent, Row, Texts, core
 from spanwise.sources._json_text import skip_mark
 from spanwise.sources._open import Input
 from spanwise.sources._otlp_compiled import WIRE
@@ -59,8 +60,10 @@ class _Trace(msgspec.Struct, gc=False):
     spans: list[_Span]
 
 
-_Found: TypeAlias = tuple[_Span, Mapping[str, object], str | None, int]
-"""A span, its attributes, the id of the nearest one above it that has an id, and how many log records it holds."""
+_Dicts: TypeAlias = list[dict[str, object]] | None
+_Found: TypeAlias = tuple[Texts, int, int, bytes, _Dicts, _Dicts, Mapping[str, object], str | None, int]
+"""A span: its texts, start, end, resource, events, links and attributes, the id of the nearest one above it that has an
+id, and how many log records it holds."""
 
 _decode_trace = msgspec.json.Decoder(_Trace).decode
 _decode_value = msgspec.json.Decoder().decode
@@ -69,39 +72,37 @@ _decode_duration = msgspec.json.Decoder(timedelta | None).decode
 _decode_dicts = msgspec.json.Decoder(list[dict[str, object]] | None).decode
 
 
-def _value(raw: Raw) -> object:
+def _value(raw: Raw | bytes) -> object:
     try:
         return _decode_value(raw)
     except UnicodeDecodeError:
-        return _value(Raw(bytes(raw).decode(errors="replace").encode()))
+        return _value(bytes(raw).decode(errors="replace").encode())
     except msgspec.DecodeError:  # a number beyond all floats
         return bytes(raw).decode()
 
 
 class LazyAttributes(Mapping[str, object]):
-    """Attributes of which each value is decoded when it is first read.
+    """Attributes of which each value is decoded when it is first read: until then it is Raw."""
 
-    Until then it is Raw, or an extent of the text: a tuple, which no decoded value is.
-    """
+    __slots__ = ("_held",)
 
-    __slots__ = ("_held", "_text")
-
-    def __init__(self, held: Mapping[str, object], text: bytes = b"") -> None:
+    def __init__(self, held: Mapping[str, object]) -> None:
         self._held = cast("dict[str, object]", held)
-        self._text = text
 
     def __getitem__(self, name: str) -> object:
         found = self._held[name]
-        if type(found) is tuple:
-            start, end = cast("Extent", found)
-            found = self._held[name] = _value(Raw(self._text[start:end]))
-        elif type(found) is Raw:
+        if type(found) is Raw:
             found = self._held[name] = _value(found)
         return found
 
     def get(self, name: str, default: object = None, /) -> object:
         """The value of a name, or the default."""
         return self[name] if name in self._held else default
+
+    def is_text(self, name: str) -> bool:
+        """Whether a value is text, which is told without decoding it."""
+        found = self._held.get(name)
+        return bytes(found)[:1] == b'"' if type(found) is Raw else isinstance(found, str)
 
     def __contains__(self, name: object) -> bool:
         return name in self._held
@@ -117,6 +118,10 @@ class LazyAttributes(Mapping[str, object]):
 
     def __reduce__(self) -> tuple[type[LazyAttributes], tuple[dict[str, object]]]:
         return LazyAttributes, (dict(self),)  # not with the whole text
+
+
+if core is not None:
+    ABCMeta.register(cast("ABCMeta", Mapping), core.Late)
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -144,7 +149,7 @@ def read(data: Input, /, *, intake: Intake) -> Iterator[Record]:
 
 def _quick(content: bytes, intake: Intake) -> list[Record] | None:
     """The spans of a plain trace by the compiled part; None where it declines."""
-    found = None if WIRE is None else WIRE.nested(content)
+    found = None if WIRE is None else WIRE.nested(content, _value)
     if found is None:
         return None
     trace_id, rows = found
@@ -152,26 +157,31 @@ def _quick(content: bytes, intake: Intake) -> list[Record] | None:
 
 
 def _placed(row: Row, content: bytes) -> _Found:
-    """A span whose short texts are made already, and of which all else stands in the text."""
+    """A span of which some parts may still stand in the text."""
     texts, (time, duration, resource, events, links), attributes, logs, above = row
-    span_id, parent, name, kind, service, scope, version, code, message = texts
-    span = _Span(
-        span_id,
-        _decode_time(content[time[0] : time[1]]),
-        parent,
-        name,
-        kind,
-        service,
-        scope,
-        version,
-        code,
-        message,
-        _decode_duration(content[duration[0] : duration[1]]) if duration else None,
-        Raw(content[resource[0] : resource[1]] if resource else b"{}"),
-        _decode_dicts(content[events[0] : events[1]]) if events else None,
-        _decode_dicts(content[links[0] : links[1]]) if links else None,
+    start = time if type(time) is int else epoch_ns(_decode_time(_piece(content, time)))
+    if type(duration) is not int:
+        duration = _ns(_decode_duration(_piece(content, duration))) if duration else None
+    return (
+        texts,
+        start,
+        0 if duration is None else start + duration,
+        resource or b"{}",
+        _decode_dicts(_piece(content, events)) if events else None,
+        _decode_dicts(_piece(content, links)) if links else None,
+        attributes or EMPTY,
+        above,
+        logs or 0,
     )
-    return span, LazyAttributes(attributes, content) if attributes else EMPTY, above, logs or 0
+
+
+def _piece(content: bytes, extent: int | Extent) -> bytes:
+    start, end = cast("Extent", extent)
+    return content[start:end]
+
+
+def _ns(duration: timedelta | None) -> int | None:
+    return None if duration is None else duration // MICROSECOND * 1_000
 
 
 def _with_care(content: bytes, intake: Intake) -> Iterator[Record]:
@@ -218,19 +228,44 @@ def _flat(trace: _Trace, intake: Intake, where: str) -> list[Record]:
     waiting: list[tuple[_Span, str | None]] = [(root, None) for root in reversed(trace.spans)]
     while waiting:
         span, above = waiting.pop()
-        attributes = LazyAttributes(span.span_attributes) if span.span_attributes else EMPTY
-        found.append((span, attributes, above, len(span.logs or ())))
+        found.append(_decoded(span, above))
         if span.child_spans:
             waiting += [(child, span.span_id or above) for child in reversed(span.child_spans)]
     return _built(trace.trace_id, found, intake, where)
 
 
+def _decoded(span: _Span, above: str | None) -> _Found:
+    start = epoch_ns(span.timestamp)
+    duration = _ns(span.duration)
+    return (
+        (
+            span.span_id,
+            span.parent_span_id,
+            span.span_name,
+            span.span_kind,
+            span.service_name,
+            span.scope_name,
+            span.scope_version,
+            span.status_code,
+            span.status_message,
+        ),
+        start,
+        0 if duration is None else start + duration,
+        bytes(span.resource_attributes),
+        span.events,
+        span.links,
+        LazyAttributes(span.span_attributes) if span.span_attributes else EMPTY,
+        above,
+        len(span.logs or ()),
+    )
+
+
 def _built(trace_id: str, found: Sequence[_Found], intake: Intake, where: str = "") -> list[Record]:
     """The records of spans, and what is to be told of them."""
     build = _Builder(trace_id, intake).span
-    records: list[Record] = [build(span, attributes, above) for span, attributes, above, _ in found if span.span_id]
+    records: list[Record] = [build(one) for one in found if one[0][0]]
     intake.keep(len(records))
-    if logs := sum(count for *_, count in found):
+    if logs := sum([one[-1] for one in found]):
         intake.ignore(LOGS, count=logs)
     for _ in range(len(found) - len(records)):
         intake.refuse("a span is left out: it has no id", place=where)
@@ -247,34 +282,33 @@ class _Builder:
         self._intake = intake
         self._scopes: dict[tuple[str | None, str | None, str | None, bytes], Scope] = {}
 
-    def span(self, span: _Span, attributes: Mapping[str, object], above: str | None) -> RawSpan:
-        """The span, as a child of `above` where it names no parent itself."""
-        start = epoch_ns(span.timestamp)
-        resource = bytes(span.resource_attributes)
-        scope = self._scopes.get((span.scope_name, span.scope_version, span.service_name, resource))
+    def span(self, found: _Found) -> RawSpan:
+        """The span, as a child of the one above it where it names no parent itself."""
+        texts, start, end, resource, events, links, attributes, above, _ = found
+        span_id, parent, name, kind, service, scope, version, code, message = texts
         return RawSpan(
             self._trace_id,
-            span.span_id,
-            span.parent_span_id or above,
-            span.span_name or "",
+            span_id,
+            parent or above,
+            name or "",
             start,
-            0 if span.duration is None else start + span.duration // MICROSECOND * 1_000,
-            STATUSES.get(span.status_code, 0),
-            span.status_message or "",
+            end,
+            STATUSES.get(code, 0),
+            message or "",
             attributes,
-            tuple([_event(event) for event in span.events]) if span.events else (),
-            scope or self._scope(span, resource),
-            tuple([_link(link) for link in span.links]) if span.links else (),
-            KINDS.get(span.span_kind, 0),
+            tuple([_event(event) for event in events]) if events else (),
+            self._scopes.get((scope, version, service, resource)) or self._scope(scope, version, service, resource),
+            tuple([_link(link) for link in links]) if links else (),
+            KINDS.get(kind, 0),
         )
 
-    def _scope(self, span: _Span, resource: bytes) -> Scope:
+    def _scope(self, scope: str | None, version: str | None, service: str | None, resource: bytes) -> Scope:
         held = fields_of(decode_record(resource, intake=self._intake)) or {}
         attributes = dict(held)
-        if span.service_name:
-            attributes.setdefault("service.name", span.service_name)
-        made = Scope(span.scope_name or "", span.scope_version or "", attributes)
-        self._scopes[span.scope_name, span.scope_version, span.service_name, resource] = made
+        if service:
+            attributes.setdefault("service.name", service)
+        made = Scope(scope or "", version or "", attributes)
+        self._scopes[scope, version, service, resource] = made
         return made
 
 
