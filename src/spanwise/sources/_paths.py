@@ -43,13 +43,16 @@ class _Search:
     files: list[str] = field(default_factory=list[str])
     skipped: list[str] = field(default_factory=list[str])
     seen: set[str] = field(default_factory=set[str])
+    folders: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, path: str) -> None:
         if path == STDIN:
             self._take(path, identity=STDIN)
-        elif Path(path).is_dir():
-            self._look(_below(Path(path)), what="the folder", path=path)
-        elif Path(path).exists():
+            return
+        here = Path(path)
+        if here.is_dir():
+            self._look(_below(here), what="the folder", path=path)
+        elif here.exists():
             self._take(path)
         elif _ADDRESS.match(path):
             self._fail("this is an address, not a file; export the traces to a file first", path)
@@ -61,7 +64,7 @@ class _Search:
     def _look(self, candidates: Iterator[Path], *, what: str, path: str) -> None:
         before = len(self.files)
         for candidate in candidates:
-            if os.path.realpath(candidate) not in self.seen:
+            if self._identity(str(candidate)) not in self.seen:
                 self._sniff(candidate)
         if len(self.files) == before:
             self._fail(f"{what} holds no file of a known format that is not named already", path)
@@ -74,20 +77,30 @@ class _Search:
                 if not known:
                     data.read(HEAD_BYTES)  # raises what kept these bytes from being read, if anything did
         except SourceError as failure:
-            self.seen.add(os.path.realpath(candidate))
+            self.seen.add(self._identity(str(candidate)))
             self.on_error(failure)
             return
         if known:
             self._take(str(candidate))
         else:
-            self.seen.add(os.path.realpath(candidate))
+            self.seen.add(self._identity(str(candidate)))
             self.skipped.append(str(candidate))
 
     def _take(self, path: str, *, identity: str = "") -> None:
-        identity = identity or os.path.realpath(path)
+        identity = identity or self._identity(path)
         if identity not in self.seen:
             self.seen.add(identity)
             self.files.append(path)
+
+    def _identity(self, path: str) -> str:
+        """What a file is called without links. Where many lie in one folder, that is looked up once."""
+        folder, name = os.path.split(path)
+        if name in {"", ".", ".."} or Path(path).is_symlink():
+            return os.path.realpath(path)
+        found = self.folders.get(folder)
+        if found is None:
+            found = self.folders[folder] = os.path.realpath(folder)
+        return str(Path(found, os.path.normcase(name)))
 
     def _fail(self, message: str, path: str) -> None:
         self.on_error(SourceError(message, source=path))
