@@ -1,4 +1,4 @@
-"""What OpenInference's models asked for, read the short way: the same as in the whole answer, or nothing."""
+"""What OpenInference's models asked for and were told, read the short way: the same as in the whole, or nothing."""
 
 from __future__ import annotations
 
@@ -49,3 +49,73 @@ def test_any_requests_are_those_of_the_answer(leaves: dict[str, object]) -> None
     """Whatever is flattened, the requested calls are the same, read alone or with the whole answer."""
     attributes = {f"llm.output_messages.{leaf}": value for leaf, value in leaves.items()}
     _agree(made(attributes={KIND: "LLM", **attributes}))
+
+
+def _told_agree(span: RawSpan) -> int:
+    """Whether the results told in the input, read the short way, are those in all of it; 1 if there was a short way."""
+    short = openinference.told(span, Memo())
+    if short is None:
+        return 0
+    whole = openinference.messages(span, Memo()).input or ()
+    assert [one.role for one in whole] == [one.role for one in short]
+    assert [[part for part in one.parts if part.type == "tool_result"] for one in whole] == [
+        list(one.parts) for one in short
+    ]
+    of_tools = any(part.type in {"tool_call", "tool_result"} for one in whole for part in one.parts)
+    assert any(one.parts for one in short) is of_tools
+    return 1
+
+
+def test_results_are_those_of_the_input() -> None:
+    """On every recorded span the results in the input are the same, read alone or with all messages."""
+    names = [
+        path.name.removesuffix(".json") for path in FOLDER.glob("*openinference*.json") if path.name.count(".") == 1
+    ]
+    assert sum(_told_agree(span) for name in names for span in recorded(name) if KIND in span.attributes) > 20
+
+
+_RESULT = "Call id: c1\nObservation:\nError: no network"
+_TOLD = "0.message.role 0.message.content 1.message.role 1.message.content 2.message.role 2.message.content".split()
+_ODD = "01.message.content 1.message.tool_call_id x.message.role 1.message.contents.0.message_content.text".split()
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(_TOLD),
+        st.sampled_from(
+            ["user", "system", "assistant", "tool", "tool-call", "tool-response", "", _RESULT, None, 1, ["x"]]
+        ),
+        min_size=2,
+    ),
+    st.dictionaries(st.sampled_from(_ODD), st.just("x"), max_size=1),
+    st.sampled_from([{}, {"llm.input_messages": "[]"}, {"gen_ai.input.messages": "[]"}]),
+    st.sampled_from(["", '{"is_error": true}', '{"messages": [{"role": "user", "content": "x"}]}']),
+    st.sampled_from(["LLM", "AGENT"]),
+)
+def test_any_results_are_those_of_the_input(
+    plain: dict[str, object], odd: dict[str, object], more: dict[str, object], request: str, kind: str
+) -> None:
+    """Whatever is flattened, the results in the input are the same, read alone or with all messages."""
+    leaves = {f"llm.input_messages.{leaf}": value for leaf, value in {**plain, **odd}.items()}
+    _told_agree(made(attributes={KIND: kind, "input.value": request, **leaves, **more}))
+
+
+def test_only_results_are_decoded() -> None:
+    """A conversation with tools is read the short way, and all but its results is left empty."""
+    said = ["system", "You help.", "user", "How high?", "tool-call", "Calling tools:\n[]", "tool-response", _RESULT]
+    leaves = {
+        f"llm.input_messages.{at // 2}.message.{('role', 'content')[at % 2]}": text for at, text in enumerate(said)
+    }
+    found = openinference.told(made(attributes={KIND: "LLM", **leaves}), Memo())
+    assert found is not None
+    assert [0, 0, 0, 1] == [len(message.parts) for message in found]
+    assert (True, "c1", "Error: no network") == (
+        found[3].parts[0].error, found[3].parts[0].id, found[3].parts[0].value
+    )  # fmt: skip
+
+
+def test_conversations_without_results_are_read_whole() -> None:
+    """Where calls stand without results, or results without ids, all messages are read."""
+    for role, text in (("tool-call", "Calling tools:\n[]"), ("tool-response", "It is 12."), ("system", "You help.")):
+        leaves = {"llm.input_messages.0.message.role": role, "llm.input_messages.0.message.content": text}
+        assert openinference.told(made(attributes={KIND: "LLM", **leaves}), Memo()) is None

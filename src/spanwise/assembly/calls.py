@@ -155,12 +155,11 @@ def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:
     if any(call.raw_result is None for call in calls):
         recover_by_step(talks, calls)
     told = _told_by_step(talks, loose, results) if loose and not calls else {}
-    offered = {tool.name for tool in run.tool_definitions or ()} if loose else set[str]()
     spanned = {call.name for call in calls if call.span >= 0} if run.completeness.complete else set[str]()
     for request in loose:
         part = pop_result(results, request.part.id, request.agent) if request.part.id else None
         renamed = told.get(id(request))
-        call = _message_call(request, part or renamed, offered, listening, run.trace.memo)
+        call = _message_call(run, request, part or renamed, listening)
         call.call_id = renamed.id or call.call_id if renamed is not None else call.call_id
         if part is None and request.part.id is not None and call.name in spanned:
             call.status = "not_run"  # all spans are here, and those who ran this tool left one
@@ -176,18 +175,15 @@ def _told_by_step(talks: Talks, loose: Sequence[Request], results: Mapping[str, 
     return {id(silent[place]): part for place, part in found.items()}
 
 
-def _message_call(
-    request: Request, part: Part | None, offered: set[str], listening: Mapping[int, int], memo: Memo
-) -> ToolCall:
+def _message_call(run: Run, request: Request, part: Part | None, listening: Mapping[int, int]) -> ToolCall:
     name = request.part.name or ""
-    invented = bool(offered) and name not in offered and not is_control(name)
     call = ToolCall(
         name=name,
         raw_arguments=request.part.value,
         call_id=request.part.id,
         control=is_control(name),
         origin="message",
-        memo=memo,
+        memo=run.trace.memo,
         agent=request.agent,
         start_ns=request.at_ns,
         end_ns=request.at_ns,
@@ -197,10 +193,13 @@ def _message_call(
         call.control = call.control or says_output_taken(call.raw_result)
     unanswered = part is None and request.part.id is not None
     refused = part is not None and says_no_such_tool(name, part.value)
-    if (
-        (invented and call.status != "ok")
-        or refused
-        or (unanswered and listening.get(request.agent, -1) > request.group)
-    ):
+    told_later = unanswered and listening.get(request.agent, -1) > request.group
+    if refused or told_later or (call.status != "ok" and _is_invented(run, name)):
         call.status = "not_run"
     return call
+
+
+def _is_invented(run: Run, name: str) -> bool:
+    """The model was offered no such tool. What it was offered stands in long texts, so few calls are asked about."""
+    offered = () if is_control(name) else run.tool_definitions or ()
+    return bool(offered) and all(tool.name != name for tool in offered)

@@ -33,6 +33,7 @@ class Talks:
         if not self.by_models:
             self._groups = [(span,) for span in run.spans if span.kind in RUN_KINDS]
         self._said: dict[int, Messages] = {}
+        self._told: dict[int, tuple[Message, ...]] = {}
         self._records: dict[int, tuple[Message, ...]] = {}
         self._starts: dict[int, list[tuple[int, int]]] | None = None
 
@@ -52,8 +53,7 @@ class Talks:
 
     def provided(self, at: int) -> tuple[Message, ...]:
         """What was answered to a call, where it may hold results: the provider ran tools itself."""
-        texts = [conventions.answer_text(span.raw, span.dialect) for span in self._groups[at]]
-        if all(text is not None and not any(mark in text for mark in _RESULT_MARKS) for text in texts):
+        if all(_tells_no_results(span) for span in self._groups[at]):
             return ()
         return llms.output(self._run, self._groups[at])
 
@@ -73,7 +73,7 @@ class Talks:
         found: dict[int, int] = {}
         for at in range(len(self) - 1, -1, -1):
             agent = self.span(at).agent
-            if agent not in found and self.heard(at):
+            if agent not in found and self.told(at):
                 found[agent] = at
         return found
 
@@ -103,6 +103,25 @@ class Talks:
         """What a model had been told by the time of a call; an agent's own record holds both sides."""
         said = self.said(at)
         return said.input or () if self.by_models else (*(said.input or ()), *(said.output or ()))
+
+    def told(self, at: int) -> tuple[Message, ...]:
+        """The same where only results matter: messages without any may be empty."""
+        found = self._told.get(at)
+        if found is None:
+            group = self._groups[at]
+            span = group[0]
+            easy = self.by_models and len(group) == 1 and at not in self._said
+            found = conventions.told(span.raw, self._run.trace.memo, span.dialect) if easy else None
+            self._told[at] = found = self.heard(at) if found is None else found
+        return found
+
+
+def _tells_no_results(span: Span) -> bool:
+    """Without decoding it: the answer holds no results, for it is marked by none or plain, which only requests are."""
+    text = conventions.answer_text(span.raw, span.dialect)
+    if text is not None:
+        return not any(mark in text for mark in _RESULT_MARKS)
+    return conventions.call_ids(span.raw, span.dialect) is not None
 
 
 def since_asked(sent: Sequence[Message]) -> Sequence[Message]:
@@ -138,7 +157,7 @@ def results_of(talks: Talks, wanted: Sequence[Wanted]) -> tuple[dict[str, list[R
 
     listening = talks.last_heard()
     for at in sorted(listening.values(), reverse=True):
-        note(at, talks.heard(at))
+        note(at, talks.told(at))
     open_ = [one for one in wanted if one[0] not in results]
     if open_:
         for at in range(len(talks)):
@@ -147,9 +166,9 @@ def results_of(talks: Talks, wanted: Sequence[Wanted]) -> tuple[dict[str, list[R
         if call_id not in results:
             at = talks.next_of(agent, start_ns)
             if at is not None:
-                note(at, talks.heard(at))
+                note(at, talks.told(at))
     _add_recorded(talks, [(call_id, agent) for call_id, agent, _ in open_ if call_id not in results], results)
-    told = {agent: at for agent, at in listening.items() if any(_is_of_tool(message) for message in talks.heard(at))}
+    told = {agent: at for agent, at in listening.items() if any(_is_of_tool(message) for message in talks.told(at))}
     return results, told
 
 
@@ -177,7 +196,7 @@ def recover_by_step(talks: Talks, calls: list[ToolCall]) -> None:
             steps.setdefault(at, []).append(call)
     for at, made in steps.items():
         silent = [call for call in made if call.raw_result is None]
-        parts = [part for part in _trailing_results(talks.heard(at)) if part.id is None] if silent else []
+        parts = [part for part in _trailing_results(talks.told(at)) if part.id is None] if silent else []
         if len(parts) == len(silent):
             for call, part in zip(silent, parts, strict=True):
                 if part.name is None or part.name == call.name:
@@ -201,7 +220,7 @@ def results_by_step(talks: Talks, asked: Sequence[Asked], known: AbstractSet[str
             steps.setdefault(at, []).append(place)
     found: dict[int, Part] = {}
     for at, places in steps.items():
-        told = _trailing_results(talks.heard(at))
+        told = _trailing_results(talks.told(at))
         if len(told) == len(places) and all(
             (part.id is None or part.id not in known) and part.name in (None, asked[place][0].name)
             for part, place in zip(told, places, strict=True)

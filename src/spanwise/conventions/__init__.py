@@ -305,6 +305,12 @@ def output(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | Non
     return messages(span, memo, dialect).output
 
 
+def told(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | None:
+    """The messages that a model was sent, with no more than the results in them; None where that is no easier."""
+    reader = CONVENTIONS[dialect].told
+    return reader(span, memo) if reader is not None else None
+
+
 def record(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | None:
     """What an agent's span holds of what was said in its run."""
     reader = CONVENTIONS[dialect].record

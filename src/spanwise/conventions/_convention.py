@@ -109,6 +109,9 @@ class Convention:
     messages: Reader[Messages] | None = None
     output: Reader[tuple[Message, ...] | None] | None = None
     """Only what the model answered: inputs repeat the conversation so far and are long. None: taken from `messages`."""
+    told: Reader[tuple[Message, ...] | None] | None = None
+    """The messages that a model was sent, of each no more than the results in it: texts are long. None: to tell that
+    would take more, so that it is taken from `messages`; only where those have the same results in as many messages."""
     record: Reader[tuple[Message, ...] | None] | None = None
     """All that an agent's span holds of its run, for what no model was told any more. None: taken from `messages`."""
     requests: Reader[Sequence[Part] | None] | None = None

@@ -159,7 +159,7 @@ def filled(sent: tuple[Message, ...], attributes: Attributes, memo: Memo) -> tup
     results = _parts(sent, "tool_result")
     request = attributes.get("input.value")
     nameless = any(part.id is None for part in results) and _names(request, _ID_WORDS)
-    if not results or not (nameless or _tells_failure(request)):
+    if not results or not (nameless or tells_failure(request)):
         return sent
     asked = asked_messages(attributes, memo) or ()
     told = _parts(asked, "tool_result")
@@ -172,7 +172,7 @@ def filled(sent: tuple[Message, ...], attributes: Attributes, memo: Memo) -> tup
     return sent
 
 
-def _tells_failure(value: object) -> bool:
+def tells_failure(value: object) -> bool:
     """Whether the request marks a result as failed, as Anthropic's, Bedrock's and LangChain's messages do."""
     return _names(value, _FAILURE_WORDS) and (not isinstance(value, str) or _FAILURE.search(value) is not None)
 

@@ -142,6 +142,13 @@ def _built(draft: _Draft, memo: Memo) -> Message:
     return Message(role, tuple(parts))
 
 
+def result_of(fields: Mapping[str, object], memo: Memo) -> Message:
+    """The message of these fields, which is a tool's."""
+    draft = _Draft()
+    draft.fields.update(fields)
+    return _built(draft, memo)
+
+
 def by_index(held: Mapping[int, dict[str, object]]) -> Iterator[dict[str, object]]:
     """What is held, in the order of the indices."""
     return (held[at] for at in sorted(held))

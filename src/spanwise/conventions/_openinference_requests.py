@@ -1,4 +1,8 @@
-"""What an OpenInference model asked for, where its answer is written in the plainest way: one flattened message."""
+"""What an OpenInference model asked for and which results it was told, where both are written in the plainest way.
+
+Its answer is one flattened message, its input has a role and a text for each message. Then the text of most messages
+need not be decoded, which is most of what a span holds.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,31 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from spanwise.conventions._fields import below
+from spanwise.conventions._fields import below, is_text
+from spanwise.conventions._messages import ROLES
+from spanwise.conventions._openinference_envelopes import tells_failure
 from spanwise.conventions._openinference_messages import (
+    HAYSTACK,
+    INPUT,
     OUTPUT,
     OWN_ANSWERS,
     asked_call,
     by_index,
+    is_model,
+    result_of,
     trusts_flattened,
 )
 from spanwise.conventions._values import text_of
-from spanwise.model.content import Memo, Part
-from spanwise.model.raw import RawSpan
+from spanwise.model.content import Memo, Message, Part
+from spanwise.model.raw import Attributes, RawSpan
 
 _PLAIN_CALL = re.compile(
     re.escape(f"{OUTPUT}0.message.tool_calls.") + r"(\d{1,3})\.tool_call\.(function\.name|function\.arguments|id)"
 )
 _FIRST_ROLE = f"{OUTPUT}0.message.role"
 _FIRST_TEXT = f"{OUTPUT}0.message.content"
+_PLAIN_INPUT = re.compile(re.escape(INPUT) + r"(0|[1-9]\d{0,8})\.message\.(role|content)")
+_OWN_INPUTS = OWN_ANSWERS | {HAYSTACK}
 _PLAIN_LEAVES = frozenset({_FIRST_ROLE, _FIRST_TEXT})
 
 
@@ -73,6 +85,53 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
     calls = [call for fields in by_index(held) if (call := asked_call(fields, memo)) is not None]
     ids = {call.id for call in calls}
     return calls if len(ids) == len(calls) and None not in ids else None
+
+
+def told(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """The messages that a model was sent, but only the results in them; None where to tell that would take more."""
+    attributes = span.attributes
+    if span.scope.name in _OWN_INPUTS or "gen_ai.input.messages" in attributes or not is_model(attributes):
+        return None
+    roles = _plain_roles(attributes)
+    if not roles:
+        return None
+    out = [_only_results(attributes, at, roles[at], memo) for at in sorted(roles)]
+    results = [part for message in out for part in message.parts]
+    if any(part.id is None for part in results) or all(message.role == "system" for message in out):
+        return None
+    if tells_failure(attributes.get("input.value")) if results else "tool-call" in roles.values():
+        return None
+    return tuple(out)
+
+
+def _plain_roles(attributes: Attributes) -> dict[int, str]:
+    """The role of each message, as it is written; none unless all of the input is roles and texts."""
+    roles: dict[int, str] = {}
+    if INPUT[:-1] in attributes:
+        return roles
+    for key in below(attributes, INPUT):
+        at, leaf = _input_leaf(key)
+        if at < 0 or (leaf == "content" and not is_text(attributes, key)):
+            return {}
+        if leaf == "role":
+            roles[at] = text_of(attributes[key]) or ""
+        else:
+            roles.setdefault(at, "")
+    return roles
+
+
+def _only_results(attributes: Attributes, at: int, written: str, memo: Memo) -> Message:
+    role = ROLES.get(written, written) or "assistant"
+    if role != "tool":
+        return Message(role, ())
+    return result_of({"role": written, "content": attributes.get(f"{INPUT}{at}.message.content")}, memo)
+
+
+@lru_cache(maxsize=4096)
+def _input_leaf(key: str) -> tuple[int, str]:
+    """Which message a leaf belongs to, and what it is of it; -1 for any but its role and its text."""
+    found = _PLAIN_INPUT.fullmatch(key)
+    return (int(found.group(1)), found.group(2)) if found is not None else (-1, "")
 
 
 @lru_cache(maxsize=1024)

@@ -42,7 +42,7 @@ from spanwise.conventions._openinference_plain import (
     USED,
     not_found,
 )
-from spanwise.conventions._openinference_requests import call_ids, requests
+from spanwise.conventions._openinference_requests import call_ids, requests, told
 from spanwise.conventions._openinference_retrieval import retrieval
 from spanwise.conventions._openinference_runs import (
     INSTRUCTOR,
@@ -362,6 +362,7 @@ CONVENTION = Convention(
     plain_models=MODELS,
     messages=messages,
     output=output,
+    told=told,
     record=record,
     requests=requests,
     call_ids=call_ids,
