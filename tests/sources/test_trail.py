@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,32 @@ def test_an_empty_document_gives_nothing() -> None:
     """A trace without spans has no records and no errors."""
     outcome = Outcome(b'{"trace_id": "x", "spans": [], "note": {"spans": [{"span_name": 1}]}}')
     assert [] == outcome.records
+
+
+_PLAIN = {"trace_id": TRACE, "spans": [{"timestamp": "x", "parent_span_id": None, "span_name": "a", "events": []}]}
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+@pytest.mark.parametrize(
+    ("document", "known"),
+    [
+        (trail(), True),
+        (_PLAIN, True),
+        ({**_PLAIN, "resourceSpans": []}, False),
+        ({"trace_id": TRACE, "spans": [{"name": "span_name", "note": "span_name"}]}, False),
+        ({"trace_id": TRACE, "spans": [{"span_id": 1, "child_spans": []}]}, True),
+        ({"trace_id": 1, "spans": [{"span_attributes": {}}]}, True),
+        ({"spans": [{"span_name": "a"}], "trace_id": TRACE}, True),
+        ({"trace_id": TRACE, "spans": [["span_name"]]}, False),
+    ],
+)
+def test_a_trace_is_known_at_its_start(document: object, known: bool, indent: int | None) -> None:
+    """What begins as TRAIL's files do is known at once, and as what it would be known for at length."""
+    head = json.dumps(document, indent=indent).encode()
+    assert known is trail_source.sniff(head, "x")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trail_source, "_PLAIN_START", re.compile(rb"(?!)"))
+        assert known is trail_source.sniff(head, "x")
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -32,6 +32,11 @@ LOGS = "log record of a TRAIL trace: it repeats what a function was given and ga
 # An escape: a whole pair of surrogates, half of one (the group), or any other.
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
 _FIRST_LOOK = 512
+_PLAIN_START = re.compile(
+    rb'\s*+\{\s*+"trace_id"\s*+:\s*+"[^"\\]*+"\s*+,\s*+"spans"\s*+:\s*+\[\s*+\{'
+    rb'(?:\s*+"(?!span_name"|span_attributes"|child_spans")[^"\\]*+"\s*+:\s*+(?:"[^"\\]*+"|null)\s*+,)*+'
+    rb'\s*+"(?:span_name|span_attributes|child_spans)"\s*+:'
+)
 _KEYS = frozenset({"span_name", "span_attributes", "child_spans"})
 
 
@@ -130,6 +135,9 @@ def sniff(head: bytes, name: str) -> bool:
     if b"span_" not in head:
         return False
     # Almost every file tells at its very start; to take apart all that is shown costs more than to read the file.
+    plain = _PLAIN_START.match(head, 0, _FIRST_LOOK)
+    if plain is not None and b"]" not in head[plain.end() : _FIRST_LOOK]:  # its spans go on: no key comes behind them
+        return True
     start = outline(head[:_FIRST_LOOK])
     if any(key.startswith("resource") for key in below(start)):
         return False
