@@ -12,6 +12,8 @@ from spanwise.conventions._convention import Convention
 from spanwise.model.content import Memo
 from spanwise.model.raw import Scope
 from tests.making import span
+from tests.recordings_io import FOLDER, made
+from tests.recordings_io import spans as recorded
 
 
 def test_a_convention_needs_a_kind_only() -> None:
@@ -74,3 +76,24 @@ def test_one_dialect_fills_what_another_leaves_open() -> None:
     found = conventions.tool(one, Memo(), dialect)
     assert ("openinference", "tool") == (conventions.CONVENTIONS[dialect].name, kind)
     assert ("search", "c1", True) == (found.name, found.call_id, found.failed)
+
+
+def test_names_are_those_of_the_agent() -> None:
+    """On every recorded span the name read alone is the agent's, where nothing but the name was read as well."""
+    memo = Memo()
+    names = [path.name.removesuffix(".json") for path in FOLDER.glob("*.json") if path.name.count(".") == 1]
+    for one in (one for name in names for one in recorded(name)):
+        dialect, kind = conventions.classify(one)
+        if kind == "agent" and conventions.CONVENTIONS[dialect].agent_name_tells_all:
+            assert conventions.agent_name(one, memo, dialect) == conventions.agent(one, memo, dialect).name, one.name
+
+
+def test_another_dialect_names_an_agent() -> None:
+    """An agent that its own dialect has no name for has the name that another one on the span gives it."""
+    said = {"openinference.span.kind": "AGENT"}
+    named = made("CodeAgent.run", attributes={**said, "gen_ai.agent.name": "helper"})
+    nameless = made("CodeAgent.run", attributes=said)
+    assert ("helper", None) == (
+        conventions.agent_name(named, Memo(), conventions.classify(named)[0]),
+        conventions.agent_name(nameless, Memo(), conventions.classify(nameless)[0]),
+    )

@@ -325,8 +325,12 @@ def agent(span: RawSpan, memo: Memo, dialect: int) -> AgentFields:
 
 def agent_name(span: RawSpan, memo: Memo, dialect: int) -> str | None:
     """The name of the agent whose span this is."""
-    reader = CONVENTIONS[dialect].agent_name
-    return (reader(span) if reader is not None else None) or agent(span, memo, dialect).name
+    convention = CONVENTIONS[dialect]
+    found = convention.agent_name(span) if convention.agent_name is not None else None
+    if found or not convention.agent_name_tells_all:
+        return found or agent(span, memo, dialect).name
+    others = (one.agent for one in dialects(span) if one.agent is not None and one is not convention)
+    return next((name for read in others if (name := read(span, memo).name) is not None), None)
 
 
 def retrieval(span: RawSpan, memo: Memo, dialect: int) -> RetrievalFields:

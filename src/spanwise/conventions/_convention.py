@@ -132,6 +132,8 @@ class Convention:
     agent: Reader[AgentFields] | None = None
     agent_name: Callable[[RawSpan], str | None] | None = None
     """Only the name of an agent: question and answer are long. None, or none found: taken from `agent`."""
+    agent_name_tells_all: bool = False
+    """Where `agent_name` finds no name, `agent` has none either."""
     retrieval: Reader[RetrievalFields] | None = None
     handoff: Reader[HandoffFields | None] | None = None
     definitions: Reader[tuple[ToolDefinition, ...] | None] | None = None

@@ -369,6 +369,7 @@ CONVENTION = Convention(
     plain_answers=ANSWERS,
     agent=agent,
     agent_name=agent_name,
+    agent_name_tells_all=True,
     retrieval=retrieval,
     handoff=handoff,
     definitions=definitions,
