@@ -18,8 +18,10 @@ from spanwise.conventions._fields import (
     converted,
     count,
     fixed,
+    is_text,
     lowered,
     marked,
+    may_hold,
     reader,
     text,
     written,
@@ -103,7 +105,7 @@ _VALUES = st.one_of(
     st.integers(),
     st.floats(allow_nan=False),
     st.text(max_size=4),
-    st.sampled_from(["error", "7", "0.5", "-2", "Big", "É"]),
+    st.sampled_from(["error", "7", "0.5", "-2", "007", "1_0", " 7", "٣", "9" * 15, "9" * 16, "Big", "É"]),
     st.lists(st.integers(), max_size=2),
 )
 
@@ -120,6 +122,13 @@ def test_names_below_a_prefix(attributes: dict[str, object], prefix: str) -> Non
     found = below(attributes, prefix)
     assert found == below(MappingProxyType(attributes), prefix)
     assert found == [name for name in attributes if name[: len(prefix)] == prefix]
+
+
+def test_what_a_plain_mapping_tells_of_its_texts() -> None:
+    """Of decoded attributes the type of a value is known at once, and any text is to be looked into."""
+    attributes = {"a": "x", "b": 1}
+    assert [True, False, False] == [is_text(attributes, name) for name in "abc"]
+    assert may_hold(attributes, "a", ('"error"',))
 
 
 def test_what_a_reader_raises_comes_out() -> None:

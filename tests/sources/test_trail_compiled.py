@@ -6,6 +6,8 @@ import json
 import pickle
 import random
 import tracemalloc
+from collections.abc import Mapping
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -174,6 +176,61 @@ def test_bytes_that_are_no_text_are_mended_when_read() -> None:
     content = json.dumps({"trace_id": TRACE, "spans": made}).encode().replace(b"x?", b"x\xff")
     assert taken(content)
     both(content)
+
+
+_WORDS = ('"error"', '"is_error"')
+_PARTS = (
+    '"error"',
+    '"is_error"',
+    '"error',
+    'error"',
+    "error",
+    '\\"error\\"',
+    '\\"',
+    "\\",
+    "\n",
+    "é",
+    "x" * 300,
+    '"e"',
+    " ",
+)
+
+
+def model_attributes(attributes: Mapping[str, object]) -> Any:
+    """The attributes of a span, as the compiled reader holds them."""
+    content = json.dumps({"trace_id": TRACE, "spans": [trail_span("a1", "model", span_attributes=attributes)]})
+    (span,) = Outcome(content.encode()).records
+    assert isinstance(span, RawSpan)
+    return span.attributes
+
+
+@given(st.lists(st.sampled_from(_PARTS), max_size=8).map("".join))
+def test_words_are_told_without_decoding(text: str) -> None:
+    """A text of which it is said that it holds none of some words in quotes holds none."""
+    found = model_attributes({"long": text + "y" * 300, "short": text})
+    for name in ("long", "short"):
+        told = found.may_hold(name, _WORDS)
+        assert told or not any(word in found[name] for word in _WORDS)
+    assert not found.may_hold("nothing", _WORDS)
+
+
+def test_only_words_in_quotes_are_in_doubt() -> None:
+    """Words without their quotes are none; where letters are escapes, or a value is no text, there may be any."""
+    filled = "y" * 300
+    found = model_attributes(
+        {"none": f'error "x" {filled}', "one": f'{filled}"error"', "list": [filled], "read": f'"error" {filled}'}
+    )
+    assert found["read"]
+    assert [False, True, True, True] == [found.may_hold(name, _WORDS) for name in ("none", "one", "list", "read")]
+    written = json.dumps(
+        {"trace_id": TRACE, "spans": [trail_span("a1", "model", span_attributes={"odd": "eRROR" + filled})]}
+    ).replace("R", "\\u0072")
+    (span,) = Outcome(written.encode()).records
+    assert isinstance(span, RawSpan)
+    assert True is cast("Any", span.attributes).may_hold("odd", _WORDS)
+    for wrong in ((), ("long",), ("long", ["x"]), ("long", ("é",)), ("long", ("",)), ([], _WORDS)):
+        with pytest.raises(TypeError):
+            found.may_hold(*wrong)
 
 
 @given(

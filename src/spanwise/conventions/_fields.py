@@ -92,6 +92,12 @@ def is_text(attributes: Attributes, name: str) -> bool:
     return isinstance(attributes.get(name), str) if tells is None else tells(name)
 
 
+def may_hold(attributes: Attributes, name: str, words: tuple[str, ...]) -> bool:
+    """False where attributes tell, without decoding a text, that it holds none of some words in quotes."""
+    tells = getattr(attributes, "may_hold", None)
+    return tells is None or tells(name, words)
+
+
 def amount_of(value: object) -> float | None:
     """A finite number that is not negative."""
     number = number_of(value)

@@ -20,7 +20,7 @@ JSON_TYPE = "application/json"
 _DEPTH = 8
 _LISTS = ("messages", "chat_history", "contents", "input_messages", "replies", "new_messages", "tool_messages")
 _ID_WORDS = ("call_id", "tool_use_id", "toolUseId", "toolCallId")
-_FAILURE_WORDS = ('"is_error"', '"isError"', '"error"')
+FAILURE_WORDS = ('"is_error"', '"isError"', '"error"')
 _FAILURE = re.compile(r'"(?:is_error|isError)"\s*:\s*true|"status"\s*:\s*"error"')
 _HOLDERS = ("choices", "generations", "candidates", "update", "output", "content", "message")
 # AutoGen's messages have a source (an agent's name, or "user") and a type in place of a role.
@@ -174,7 +174,7 @@ def filled(sent: tuple[Message, ...], attributes: Attributes, memo: Memo) -> tup
 
 def tells_failure(value: object) -> bool:
     """Whether the request marks a result as failed, as Anthropic's, Bedrock's and LangChain's messages do."""
-    return _names(value, _FAILURE_WORDS) and (not isinstance(value, str) or _FAILURE.search(value) is not None)
+    return _names(value, FAILURE_WORDS) and (not isinstance(value, str) or _FAILURE.search(value) is not None)
 
 
 def _names(value: object, words: Iterable[str]) -> bool:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from spanwise.conventions._fields import below, is_text
+from spanwise.conventions._fields import below, is_text, may_hold
 from spanwise.conventions._messages import ROLES
-from spanwise.conventions._openinference_envelopes import tells_failure
+from spanwise.conventions._openinference_envelopes import FAILURE_WORDS, tells_failure
 from spanwise.conventions._openinference_messages import (
     HAYSTACK,
     INPUT,
@@ -43,7 +43,9 @@ def _is_plain(span: RawSpan) -> bool:
     attributes = span.attributes
     if span.scope.name in OWN_ANSWERS or "gen_ai.output.messages" in attributes or not trusts_flattened(span):
         return False
-    return attributes.get(_FIRST_ROLE) == "assistant" and isinstance(attributes.get(_FIRST_TEXT, ""), str)
+    if attributes.get(_FIRST_ROLE) != "assistant":
+        return False
+    return _FIRST_TEXT not in attributes or is_text(attributes, _FIRST_TEXT)
 
 
 def call_ids(span: RawSpan) -> Sequence[str] | None:
@@ -99,9 +101,10 @@ def told(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     results = [part for message in out for part in message.parts]
     if any(part.id is None for part in results) or all(message.role == "system" for message in out):
         return None
-    if tells_failure(attributes.get("input.value")) if results else "tool-call" in roles.values():
-        return None
-    return tuple(out)
+    if not results:
+        return None if "tool-call" in roles.values() else tuple(out)
+    may_tell = may_hold(attributes, "input.value", FAILURE_WORDS)
+    return None if may_tell and tells_failure(attributes.get("input.value")) else tuple(out)
 
 
 def _plain_roles(attributes: Attributes) -> dict[int, str]:

@@ -181,6 +181,48 @@ late_is_text(Late *self, PyObject *name)
     return PyBool_FromLong(piece != NULL ? piece->bytes[0] == '"' : found != NULL && PyUnicode_Check(found));
 }
 
+/* Whether one of some words, each of which begins with a quote, may stand in text that is written as JSON. Where a
+ * letter is written as an escape, it may. */
+static int
+may_stand_in(PyObject *bytes, PyObject *words)
+{
+    const char *at = PyBytes_AS_STRING(bytes), *end = at + PyBytes_GET_SIZE(bytes);
+    while ((at = memchr(at, '\\', end - at)) != NULL && end - at > 6) {
+        if (at[1] == 'u' && at[2] == '0' && at[3] == '0' && at[4] >= '2' && at[4] <= '7')
+            return 1;
+        for (Py_ssize_t word = 0; at[1] == '"' && word < PyTuple_GET_SIZE(words); word++) {
+            PyObject *wanted = PyTuple_GET_ITEM(words, word); /* its last quote is written as two bytes */
+            Py_ssize_t size = PyUnicode_GET_LENGTH(wanted) - 1;
+            if (end - at > size && !memcmp(at + 1, PyUnicode_1BYTE_DATA(wanted), size))
+                return 1;
+        }
+        at += 2;
+    }
+    return 0;
+}
+
+/* may_hold(name, words): False where it is sure, without decoding it, that a text holds none of some words in quotes. */
+static PyObject *
+late_may_hold(Late *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2 || !PyTuple_CheckExact(args[1]))
+        return PyErr_Format(PyExc_TypeError, "may_hold takes a name and a tuple of words");
+    for (Py_ssize_t word = 0; word < PyTuple_GET_SIZE(args[1]); word++) {
+        PyObject *wanted = PyTuple_GET_ITEM(args[1], word);
+        if (!PyUnicode_CheckExact(wanted) || !PyUnicode_IS_ASCII(wanted) || PyUnicode_GET_LENGTH(wanted) < 2)
+            return PyErr_Format(PyExc_TypeError, "a word is text in quotes");
+    }
+    PyObject *found = PyDict_GetItemWithError(self->held, args[0]);
+    if (found == NULL || !is_piece(found))
+        return found == NULL && PyErr_Occurred() ? NULL : PyBool_FromLong(found != NULL);
+    PyObject *bytes = written((const Piece *)found);
+    if (bytes == NULL)
+        return NULL;
+    PyObject *told = PyBool_FromLong(*PyBytes_AS_STRING(bytes) != '"' || may_stand_in(bytes, args[1]));
+    Py_DECREF(bytes);
+    return told;
+}
+
 /* The dict with all values read, borrowed; NULL with an exception. */
 static PyObject *
 all_of(Late *self)
@@ -266,6 +308,7 @@ late_iterator(Late *self)
 
 static PyMethodDef late_methods[] = {
     {"get", (PyCFunction)(void (*)(void))late_get, METH_FASTCALL, "The value of a name, or the default."},
+    {"may_hold", (PyCFunction)(void (*)(void))late_may_hold, METH_FASTCALL, "False where a text holds no such word."},
     {"is_text", (PyCFunction)late_is_text, METH_O, "Whether a value is text, told without decoding it."},
     {"keys", (PyCFunction)late_keys, METH_NOARGS, "The names."},
     {"values", (PyCFunction)late_values, METH_NOARGS, "All values."},
