@@ -40,6 +40,23 @@ is_small(PyObject *text)
     return size > 0;
 }
 
+/* The whole number that a few digits are: a new reference; NULL, with or without an exception, for any other text. */
+static PyObject *
+number_in(PyObject *text)
+{
+    Py_ssize_t size = PyUnicode_GET_LENGTH(text);
+    if (!PyUnicode_IS_ASCII(text) || size < 1 || size > 15) /* all of them are floats, too, as the twin reads them */
+        return NULL;
+    const Py_UCS1 *at = PyUnicode_1BYTE_DATA(text);
+    long long number = 0;
+    for (; size; at++, size--) {
+        if (*at < '0' || *at > '9')
+            return NULL;
+        number = number * 10 + (*at - '0');
+    }
+    return PyLong_FromLongLong(number);
+}
+
 /* The value of a field as it stands in an attribute: a new reference, or NULL, with or without an exception. */
 static PyObject *
 told(const Field *field, PyObject *value)
@@ -60,6 +77,11 @@ told(const Field *field, PyObject *value)
             int overflow;
             long number = PyLong_AsLongAndOverflow(value, &overflow);
             return overflow > 0 || (!overflow && number >= 0) ? Py_NewRef(value) : NULL;
+        }
+        if (PyUnicode_CheckExact(value)) {
+            PyObject *number = number_in(value);
+            if (number != NULL || PyErr_Occurred())
+                return number;
         }
         break;
     case AMOUNT:
