@@ -35,7 +35,7 @@ from spanwise.assembly.results import (
 from spanwise.assembly.spanned import span_calls
 from spanwise.assembly.verdicts import says_no_such_tool
 from spanwise.model.calls import ToolCall
-from spanwise.model.content import Memo, Part
+from spanwise.model.content import Part
 from spanwise.model.effects import is_control, says_output_taken
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
