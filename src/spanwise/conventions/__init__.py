@@ -129,10 +129,11 @@ MARKS = tuple(
     for key, index, kind in _BY_MARK
 )
 """The attributes that tell a dialect, the surest first: its number, what says its kinds, and the kinds by the value."""
-_PLACES: Mapping[str, tuple[tuple[int, int], ...]] = {
-    key: tuple((at, index) for at, (other, index, _) in enumerate(_BY_MARK) if other == key) for key, _, _ in _BY_MARK
+_PLACES: Mapping[str, tuple[int, ...]] = {
+    key: tuple(place for place, mark in enumerate(_BY_MARK) if mark[0] == key) for key, _, _ in _BY_MARK
 }
-"""By attribute its places among the marks, each with the dialect."""
+"""Where each of those attributes stands among them."""
+_MARK_KEYS = frozenset(_PLACES)
 _HINTS = frozenset(hint for hint, _, _ in _BY_HINT)
 _KINDS = tuple(convention.kind for convention in CONVENTIONS)
 
@@ -189,9 +190,11 @@ def _classify_by_hint(span: RawSpan) -> tuple[int, Kind]:
 def dialects(span: RawSpan) -> list[Convention]:
     """All conventions that a span speaks, most specific first; the generic one is always the last."""
     found = [CONVENTIONS[index] for index in _BY_SCOPE.get(span.scope.name, ())]
-    for _, index in sorted([place for key in span.attributes if key in _PLACES for place in _PLACES[key]]):
-        if CONVENTIONS[index] not in found:
-            found.append(CONVENTIONS[index])
+    there = _MARK_KEYS.intersection(span.attributes)
+    for place in sorted([place for key in there for place in _PLACES[key]]):
+        convention = CONVENTIONS[_BY_MARK[place][1]]
+        if convention not in found:
+            found.append(convention)
     if CONVENTIONS[-1] not in found:
         found.append(CONVENTIONS[-1])
     return found
