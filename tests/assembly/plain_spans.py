@@ -46,6 +46,7 @@ RESULTS = (
     *("traceback (most", "Error: tool 'search' not found", "Tool not found", '{"error": "no"}', '{"terror": 1}'),
     *('{"content": "x", "tool_call_id": "c9"}', '{"a": 1}', "[1, 2]", "[<a.B object at 0x7f>]", "true", "trueish"),
     *("content='x' name='search' tool_call_id='c9'", '{"graph": null, "update": {}}', "null", '"said"', "exception("),
+    *(" said", " 42", "\n{}", "  ", " content='x'", " true", "\u00a0{}"),
     *(None, 7, True, ["x"], Text("found"), Text("error: no"), "ToolMessage(content='x', tool_call_id='c')", "\ud800"),
 )
 NAMES = ("search", "fetch", "handoff_to_x", "final_answer", "invalid_tool", "_Exception", "Tool", "", None, Text("own"))

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 
 from spanwise import pricing
 from spanwise.assembly import llms, plain, spanned
-from spanwise.model.calls import ToolCall
-from spanwise.model.content import Memo
+from spanwise.model.calls import LLMCall, ToolCall
+from spanwise.model.content import LLMFields, Memo
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 from tests.assembly.plain_spans import (
+    COUNTS,
     RECORDINGS,
+    Text,
     broken,
     compiled,
     model_span,
@@ -211,3 +213,47 @@ def test_without_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is compiled there is no reader of plain spans."""
     monkeypatch.setattr(plain, "core", None)
     assert plain.reader_of((), (), ()) is None
+
+
+@compiled
+@given(st.lists(st.tuples(st.sampled_from(COUNTS), st.sampled_from(COUNTS), st.sampled_from([0, 1, None]))))
+def test_tokens(counts: list[tuple[object, object, int | None]]) -> None:
+    """The tokens of a run's calls are summed up alike by either way, whatever they count."""
+    fields = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.reasoning_tokens")
+    made = [
+        span(at, attributes={"gen_ai.operation.name": "chat", **dict(zip(fields, one, strict=True))})
+        for at, one in enumerate(counts)
+    ]
+    for run in trace_of(*made).runs:
+        either = llms.tokens(run)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(plain, "READER", None)
+            assert llms.tokens(run) == either
+
+
+@compiled
+def test_tokens_that_take_a_closer_look() -> None:
+    """What is no call, counts more than its own, or nothing, is left to Python."""
+    count = reader().tokens
+    assert (3, None, None, None, 4) == count((LLMCall(LLMFields(input_tokens=3, reasoning_tokens=4)),))
+    overcounted = LLMCall(LLMFields(input_tokens=3, overcounted=True))
+    odd = LLMCall(LLMFields(input_tokens=cast("int", 3.0)))
+    nothing = LLMCall(LLMFields(reasoning_tokens=4))
+    for calls in ((), (None,), (overcounted,), (odd,), (nothing,), (LLMCall(cast("LLMFields", None)),)):
+        assert count(cast("list[object]", calls)) is None
+    with pytest.raises(TypeError):
+        count(cast("list[object]", 7))
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("given_", "got", "expected"),
+    [("{}", "x", 0), (None, "x", 0), ("", "x", 2), ({}, "x", 2), ("{}", None, 1), ("[]", None, 3), (Text("{"), 1, 2)],
+)
+def test_what_calls_do_not_tell(given_: object, got: object, expected: int) -> None:
+    """Whether any call lacks its result, and whether any was passed what is no JSON object's text."""
+    whole = ToolCall("x", raw_arguments="{}", raw_result="x")
+    assert expected == reader().unsaid([whole, ToolCall("x", raw_arguments=given_, raw_result=got), whole])
+    assert -1 == reader().unsaid([whole, None])
+    with pytest.raises(TypeError):
+        reader().unsaid(cast("list[object]", ()))

@@ -47,9 +47,12 @@ def tool_calls(run: Run) -> tuple[ToolCall, ...]:
     if not _all_have_spans(run, found):
         requests = requests_of(run)
         loose = with_handoff_spans(run, found, join(found, requests)) if requests else []
-        if loose or any(call.raw_result is None for call in found):
+        unsaid = -1 if plain.READER is None else plain.READER.unsaid(found)
+        if loose or (unsaid & 1 and any(call.raw_result is None for call in found)):
             _recover(run, found, loose)
-        adopt_earlier(run, found)
+            unsaid = -1
+        if unsaid & 2:
+            adopt_earlier(run, found)
         if requests:  # spans are by start as they are
             _order(run, found, requests)
     return tuple(found)

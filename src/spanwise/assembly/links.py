@@ -42,7 +42,12 @@ _LINKER = (
 
 def in_order(raws: Iterable[SpanRecord], doubles: set[Key]) -> list[RawSpan]:
     """The spans by start, each id once; ids of which two spans disagree are noted among the doubles."""
-    listed = [raw.unpack() if isinstance(raw, PackedSpan) else raw for raw in raws]
+    came = list(raws)
+    # What is in order holds no packed span.
+    found = None if _LINKER is None else _LINKER.order(cast("list[RawSpan]", came))
+    if found is not None:
+        return found
+    listed = [raw.unpack() if isinstance(raw, PackedSpan) else raw for raw in came]
     found = None if _LINKER is None else _LINKER.order(listed)
     return _sorted(listed, doubles) if found is None else found
 

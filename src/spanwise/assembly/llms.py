@@ -152,6 +152,9 @@ def tokens(run: Run) -> Tokens | None:
 
     None also where one of those counts more than this run.
     """
+    sums = None if plain.READER is None else plain.READER.tokens(run.llm_calls)
+    if sums is not None:
+        return Tokens(*sums)
     counted = [call.usage for call in run.llm_calls]
     if not any(used.input_tokens is not None or used.output_tokens is not None for used in counted):
         counted = aggregates(run)

@@ -46,7 +46,7 @@ class PlainTools:
     titles: tuple[str, ...] = ()
     """The names of spans that are read otherwise."""
     beginnings: tuple[str, ...] = ()
-    """How results begin that may be more than what the tool returned."""
+    """How results begin that may be more than what the tool returned, at once or behind white space."""
     result: Callable[[str, Memo], object] | None = None
     """What the tool returned, of such a result; None for one that is not plain. Without it none of them is."""
     odd_failure: Callable[[RawSpan], bool] | None = None

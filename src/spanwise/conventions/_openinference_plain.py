@@ -61,7 +61,7 @@ TOOLS = PlainTools(
     scopes=frozenset({*LANGCHAIN, HAYSTACK, BEEAI}),
     names=TOOL_CLASSES,
     titles=(crewai.TOOL,),
-    beginnings=(*'{["-0123456789 ', "true", "false", "null", "content=", "ToolM", "Comm", "Tool not", "Error: "),
+    beginnings=(*'{["-0123456789', "true", "false", "null", "content=", "ToolM", "Comm", "Tool not", "Error: "),
     result=_result,
     odd_failure=is_paused,
     keys=CALL_KEYS | CONTEXTS | {"tool_call_id"},

@@ -170,6 +170,14 @@ class FactReader(Protocol):
         """Whether the models of these groups asked for exactly these calls; None where that takes a closer look."""
         ...
 
+    def unsaid(self, calls: list[T], /) -> int:
+        """1 if any call lacks its result, 2 more if any was passed what is no JSON object's text; -1: look closer."""
+        ...
+
+    def tokens(self, calls: Sequence[object], /) -> tuple[int | None, ...] | None:
+        """The sums over calls of models that counted something; None where that takes a closer look."""
+        ...
+
 
 class Core(Protocol):
     """What the compiled module holds."""

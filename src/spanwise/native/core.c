@@ -13,7 +13,8 @@ slot_of(PyTypeObject *type, const char *field)
     if (descriptor == NULL)
         return -1;
     Py_ssize_t at = -1;
-    if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type))
+    if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) &&
+        ((PyMemberDescrObject *)descriptor)->d_member->type == T_OBJECT_EX)
         at = ((PyMemberDescrObject *)descriptor)->d_member->offset;
     else
         PyErr_Format(PyExc_TypeError, "%s.%s is no field in a slot", type->tp_name, field);

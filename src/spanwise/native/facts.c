@@ -159,6 +159,12 @@ find_places(FactReader *self)
         {self->scope_type, "name", &self->scope_name},   {self->tool_call, "name", &self->call_name},
         {self->tool_call, "call_id", &self->call_id},    {self->tool_call, "raw_result", &self->call_result},
         {self->tool_call, "raw_arguments", &self->call_arguments},
+        {self->llm_call, "usage", &self->usage},         {self->llm_fields, "overcounted", &self->overcounted},
+        {self->llm_fields, "input_tokens", &self->tokens[0]},
+        {self->llm_fields, "output_tokens", &self->tokens[1]},
+        {self->llm_fields, "cache_read_tokens", &self->tokens[2]},
+        {self->llm_fields, "cache_write_tokens", &self->tokens[3]},
+        {self->llm_fields, "reasoning_tokens", &self->tokens[4]},
     };
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         *places[i].at = slot_of(places[i].of, places[i].field);
@@ -209,6 +215,8 @@ static PyMethodDef facts_methods[] = {
     {"tool_calls", (PyCFunction)facts_tool_calls, METH_VARARGS, "Adds the calls of tools' plain spans."},
     {"llm_calls", (PyCFunction)facts_llm_calls, METH_VARARGS, "The calls of models, the plain ones read here."},
     {"all_have_spans", (PyCFunction)facts_all_have_spans, METH_VARARGS, "Whether models asked for just these calls."},
+    {"unsaid", (PyCFunction)facts_unsaid, METH_O, "What calls of tools do not tell."},
+    {"tokens", (PyCFunction)facts_tokens, METH_O, "The tokens of model calls."},
     {NULL, NULL, 0, NULL},
 };
 

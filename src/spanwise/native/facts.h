@@ -11,6 +11,9 @@
 
 /* So many spans are looked at between two pauses. */
 #define PACE 64
+/* So many sorts of tokens are counted, each of no more than so many. */
+#define TOKENS 5
+#define MOST_TOKENS ((long long)1 << 61)
 /* The status of a span that failed. */
 #define FAILED 2
 
@@ -55,6 +58,7 @@ typedef struct {
     Py_ssize_t span_id, name, start_ns, end_ns, status, attributes, events, scope; /* places in a raw span */
     Py_ssize_t raw, kind, dialect, index, agent, holder;                           /* in a span */
     Py_ssize_t scope_name, call_name, call_id, call_arguments, call_result;
+    Py_ssize_t usage, overcounted, tokens[TOKENS];
     ToolRule **tools; /* by dialect; NULL for those whose spans are never plain */
     ModelRule **models;
     AnswerRule **answers;
@@ -107,6 +111,8 @@ void answer_rule_clear(AnswerRule *rule);
 
 PyObject *facts_tool_calls(FactReader *self, PyObject *args);
 PyObject *facts_llm_calls(FactReader *self, PyObject *args);
+PyObject *facts_unsaid(FactReader *self, PyObject *calls);
+PyObject *facts_tokens(FactReader *self, PyObject *calls);
 PyObject *facts_all_have_spans(FactReader *self, PyObject *args);
 
 #endif

@@ -114,15 +114,21 @@ says_error(FactReader *self, PyObject *result)
     return failed;
 }
 
+/* Whether a text begins in one of those ways, behind white space or at once. */
 static int
 begins(const ToolRule *rule, PyObject *text)
 {
-    Py_ssize_t size = PyUnicode_GET_LENGTH(text);
-    Py_UCS4 code = size ? PyUnicode_READ_CHAR(text, 0) : 128;
-    if (code > 127 || !(rule->first[code >> 6] >> (code & 63) & 1))
+    Py_ssize_t size = PyUnicode_GET_LENGTH(text), at = 0;
+    Py_UCS4 code = 0;
+    for (; at < size; at++) {
+        code = PyUnicode_READ_CHAR(text, at);
+        if (code != ' ' && code != '\n' && code != '\r' && code != '\t')
+            break;
+    }
+    if (at == size || code > 127 || !(rule->first[code >> 6] >> (code & 63) & 1))
         return 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rule->beginnings); i++) {
-        int found = (int)PyUnicode_Tailmatch(text, PyTuple_GET_ITEM(rule->beginnings, i), 0, size, -1);
+        int found = (int)PyUnicode_Tailmatch(text, PyTuple_GET_ITEM(rule->beginnings, i), at, size, -1);
         if (found)
             return found;
     }
