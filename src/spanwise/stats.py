@@ -21,9 +21,10 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def quantile(ordered: Sequence[float], share: float) -> float:
     """The same of values that go from least to most."""
-    at = share * (len(ordered) - 1)
+    last = len(ordered) - 1
+    at = share * last
     low = int(at)
-    high = min(low + 1, len(ordered) - 1)
+    high = low + 1 if low < last else last
     return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
 
 

@@ -53,7 +53,8 @@ def handoffs(run: Run) -> tuple[Handoff, ...]:
     if own:
         return tuple(_from_span(run, span) for span in own)
     calls = run.tool_calls
-    transfers = {name for name in {call.name for call in calls} if passes_control(name)}
+    names = set(run.tally.names) if len(run.work) == len(calls) else {call.name for call in calls}
+    transfers = [name for name in names if passes_control(name)]
     if transfers:
         by_tool = [call for call in calls if call.name in transfers and call.status not in _UNDONE]
         if by_tool:

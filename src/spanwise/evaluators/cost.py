@@ -103,7 +103,7 @@ def _lost(run: Run, total: float) -> tuple[str, ...]:
     repeated = waste_of(run).usd
     if repeated:
         out.append(f"{_share(repeated, total)} went to {repeats} repeated tool call{'s' if repeats > 1 else ''}.")
-    failed = [call.cost_usd or 0.0 for call in run.llm_calls if call.failed]
+    failed = [call.cost_usd or 0.0 for call in run.failed_llm_calls]
     if any(failed):
         calls = f"{len(failed)} failed model call{'s' if len(failed) > 1 else ''}"
         out.append(f"{_share(math.fsum(failed), total)} went to {calls}.")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from spanwise.errors import ModelError
 from spanwise.model.calls import ToolCall
 from spanwise.model.critical_path import Gap, Spent, spent_of
+from spanwise.model.raw import hex_id
 from spanwise.model.score import Evidence, Score, not_measurable
 from spanwise.model.searches import Search, searches_of
 from spanwise.model.span import RUN_KINDS, Span
@@ -70,13 +71,19 @@ class Latency:
         spans = run.trace.spans
         blamed = [(spans[at], ns / wall) for at, ns in spent.most]
         slow = self._over_target(wall, blamed) if met < 1.0 else ()
+        told = advice = ()
+        if gaps or losses is not _NO_LOSSES:
+            told = (*_of_gaps(gaps or (), wall), *losses.issues(wall))
+            advice = (*_to_fill(gaps or ()), *losses.advice(wall))
         return Score(
             name="latency",
             value=useful * met,
             reason=_reason(wall, idle, losses) + _untold(run) + _most(blamed),
-            evidence=tuple([Evidence(span_id=span.span_id, quote=excerpt(span.name)) for span, _ in blamed]),
-            issues=(*slow, *_of_gaps(gaps or (), wall), *losses.issues(wall), *self._over_targets(times)),
-            recommendations=(*_to_speed_up(slow, blamed), *_to_fill(gaps or ()), *losses.advice(wall)),
+            evidence=tuple(
+                [Evidence(span_id=hex_id(raw.span_id), quote=excerpt(raw.name)) for raw in [at.raw for at, _ in blamed]]
+            ),
+            issues=(*slow, *told, *self._over_targets(times)),
+            recommendations=(*_to_speed_up(slow, blamed), *advice),
         )
 
     def _over_target(self, wall: int, blamed: Sequence[tuple[Span, float]]) -> tuple[str, ...]:
@@ -85,6 +92,8 @@ class Latency:
         return (said, *(f"{_named(span)} is {share:.0%} of the critical path." for span, share in blamed))
 
     def _over_targets(self, times: _Times) -> tuple[str, ...]:
+        if self.tool_target_ms is self.llm_target_ms is self.retrieval_target_ms is None:
+            return ()
         out: list[str] = []
         limits = ((self.tool_target_ms, times.tools), (self.llm_target_ms, times.models))
         for target, table in (*limits, (self.retrieval_target_ms, {"retrieval": times.retrievals})):
@@ -106,8 +115,7 @@ def _why_unknown(run: Run) -> str:
     """Why the run's duration is not known; empty if it is."""
     if not run.timed:
         return "The times are not recorded: a transcript holds the order of its steps only."
-    root = run.root_span
-    if root is not None and root.raw.end_ns <= 0:
+    if run.root >= 0 and run.trace.spans[run.root].raw.end_ns <= 0:
         return "The run's own span never ended, so how long the run took is not recorded."
     if run.end_ns <= run.start_ns:
         return "The run's spans begin and end at the same time, so how long it took is not recorded."
@@ -119,7 +127,7 @@ class _Times(NamedTuple):
 
     tools: Mapping[str, list[int]]
     models: Mapping[str, list[int]]
-    retrievals: list[int]
+    retrievals: Sequence[int]
     first_tokens: Mapping[str, list[float]]
     searches: Sequence[Search]
 
@@ -128,6 +136,9 @@ class _Times(NamedTuple):
         """The times of a run; how long a call took that left no span, or whose span never ended, nobody knows."""
         models: dict[str, list[int]] = {}
         firsts: dict[str, list[float]] = {}
+        searches = run.once(searches_of)
+        if not searches and not run.llm_calls:
+            return cls(run.tally.times, models, (), firsts, searches)
         for call in run.llm_calls:
             ns = call.end_ns - call.start_ns
             if ns > 0:
@@ -139,7 +150,6 @@ class _Times(NamedTuple):
                     models[model] = [ns]
                 if used.ttft_ms is not None:
                     firsts.setdefault(model, []).append(used.ttft_ms * 1e6)
-        searches = run.once(searches_of)
         took = [one.end_ns - one.start_ns for one in searches if one.end_ns > one.start_ns]
         for times in (*models.values(), *firsts.values(), took):
             times.sort()
@@ -147,18 +157,18 @@ class _Times(NamedTuple):
 
 
 def _duration(run: Run, times: _Times) -> Score:
-    parts = [f"From {'the start to the end of the run' if run.root >= 0 else 'the first start to the last end'}."]
+    said = "From the start to the end of the run." if run.root >= 0 else "From the first start to the last end."
     if times.tools:
         name, spread = _slowest(times.tools)
-        parts.append(f"{'Slowest' if len(times.tools) > 1 else 'The'} tool {name}: {spread}.")
+        said += f" {'Slowest' if len(times.tools) > 1 else 'The'} tool {name}: {spread}."
     if times.models:
         name, spread = _slowest(times.models)
         first = times.first_tokens.get(name)
         began = f", first token {_spread(first)}" if first else ""
-        parts.append(f"{'Slowest' if len(times.models) > 1 else 'The'} model {name}: {spread}{began}.")
+        said += f" {'Slowest' if len(times.models) > 1 else 'The'} model {name}: {spread}{began}."
     if times.retrievals:
-        parts.append(f"Retrieval: {_spread(times.retrievals)}.")
-    return Score(name="latency_ms", value=run.duration_ms, unit="ms", reason=" ".join(parts))
+        said += f" Retrieval: {_spread(times.retrievals)}."
+    return Score(name="latency_ms", value=run.duration_ms, unit="ms", reason=said)
 
 
 def _slowest(table: Mapping[str, Sequence[int]]) -> tuple[str, str]:
@@ -172,9 +182,10 @@ def _slowest(table: Mapping[str, Sequence[int]]) -> tuple[str, str]:
 
 def _spread(spent: Sequence[float]) -> str:
     """Times that go from least to most, in words."""
-    if len(spent) == 1:
+    count = len(spent)
+    if count == 1:
         return _ms(spent[0])
-    return f"p50 {_ms(quantile(spent, 0.5))}, p95 {_ms(quantile(spent, 0.95))} of {len(spent)}"
+    return f"p50 {_ms(quantile(spent, 0.5))}, p95 {_ms(quantile(spent, 0.95))} of {count}"
 
 
 def _ms(ns: float) -> str:
@@ -209,8 +220,6 @@ class _Losses(NamedTuple):
 
     def issues(self, wall: int) -> tuple[str, ...]:
         """Where a hundredth of the run or more was lost, the most first."""
-        if self is _NO_LOSSES:
-            return ()
         return tuple(
             f"{_ms(ns)} went by in {what} calls of {name}: {ns / wall:.0%} of the run."
             for what, table in (("failed", self.by_failed), ("repeated", self.by_repeated))
@@ -219,8 +228,6 @@ class _Losses(NamedTuple):
 
     def advice(self, wall: int) -> tuple[str, ...]:
         """What would save the time."""
-        if self is _NO_LOSSES:
-            return ()
         failed, repeated = ([name for name, _ in _worst(table, wall)] for table in (self.by_failed, self.by_repeated))
         return (
             *(f"Find out why {name} fails, or let it fail sooner." for name in failed),
@@ -242,18 +249,20 @@ def _worst(table: Mapping[str, int], wall: int) -> list[tuple[str, int]]:
 def _failed(run: Run, searches: Sequence[Search]) -> dict[int, str]:
     """The spans of failed calls with what was called; of a span of several calls all must have failed."""
     out = _all_calls(run, run.tally.failed)
-    out.update([(call.span, call.model or "a model") for call in run.llm_calls if call.failed])
-    out.update([(one.span, "retrieval") for one in searches if one.failed])
+    out.update([(call.span, call.model or "a model") for call in run.failed_llm_calls])
+    if searches:
+        out.update([(one.span, "retrieval") for one in searches if one.failed])
     return out
 
 
 def _repeated(run: Run) -> dict[int, str]:
     """The spans of calls that repeat an earlier one."""
-    return _all_calls(run, [again for _, again in run.repeats.duplicates])
+    repeated = run.repeats.duplicates
+    return _all_calls(run, [again for _, again in repeated]) if repeated else {}
 
 
 def _all_calls(run: Run, calls: Sequence[ToolCall]) -> dict[int, str]:
-    found = {call.span: call.name for call in calls if call.span >= 0}
+    found = {call.span: call.name for call in calls if call.span >= 0} if calls else {}
     if not found:
         return found
     these = {id(call) for call in calls}
@@ -288,8 +297,11 @@ def _untold(run: Run) -> str:
 
 
 def _most(blamed: Sequence[tuple[Span, float]]) -> str:
-    shares = ", ".join([f"{_named(span)} {share:.0%}" for span, share in blamed])
-    return f" Most of the critical path: {shares}." if shares else ""
+    shares = [
+        f"{span.raw.name} itself {share:.0%}" if span.kind in RUN_KINDS else f"{span.raw.name} {share:.0%}"
+        for span, share in blamed
+    ]
+    return f" Most of the critical path: {', '.join(shares)}." if shares else ""
 
 
 def _of_gaps(gaps: Sequence[Gap], wall: int) -> tuple[str, ...]:

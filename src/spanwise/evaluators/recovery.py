@@ -37,7 +37,7 @@ class Recovery:
 
     def steps(self, run: Run, /) -> Iterator[Score | None]:
         """The score, last, with a pause after every few failures that are read."""
-        failed = [call for call in run.llm_calls if call.failed]
+        failed = run.failed_llm_calls
         if not run.episodes:
             score = _nothing(run, run.work)
             if failed:
@@ -71,13 +71,12 @@ class Recovery:
 
 
 def _nothing(run: Run, calls: Sequence[ToolCall]) -> Score:
-    unknown = [call.name for call in calls if call.status == "unknown"]
-    if unknown:
-        names = ", ".join(dict.fromkeys(unknown))
+    if run.tally.unclear:
+        names = ", ".join(run.tally.unclear)
         unseen = run.lacks("results")
         switch = unseen.switch if unseen is not None else ""
         return not_measurable("recovery", f"Whether calls of {names} failed is not recorded. {switch}".strip())
-    if calls or run.llm_calls or any(span.kind == "agent" for span in run.spans):
+    if calls or run.llm_calls or "agent" in run.by_kind:
         return not_applicable("recovery", "No tool failed." if calls else "The run called no tool.")
     said = str(run.lacks("spans") or "")
     return not_measurable("recovery", said or "No span of an agent, a model or a tool is here.")

@@ -112,13 +112,11 @@ class LogEvent(msgspec.Struct, gc=False):
 
 def hex_id(key: Key | None) -> str:
     """The id as lower-case hex text; the empty string for None."""
+    if isinstance(key, int):  # of spans of the SDK, which are most of those that are scored in a hurry
+        return f"{key:032x}" if key >> 64 else f"{key:016x}"
     if key is None:
         return ""
-    if isinstance(key, str):
-        return key.lower()
-    if isinstance(key, bytes):
-        return key.hex()
-    return f"{key:032x}" if key >> 64 else f"{key:016x}"
+    return key.lower() if isinstance(key, str) else key.hex()
 
 
 def hex_trace_id(key: Key) -> str:

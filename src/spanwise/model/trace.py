@@ -327,6 +327,12 @@ class Run:
         return self.trace.facts.llm_calls(self)
 
     @lazy
+    def failed_llm_calls(self) -> Sequence[LLMCall]:
+        """Those of them that failed."""
+        calls = self.llm_calls
+        return [call for call in calls if call.failed] if calls else ()
+
+    @lazy
     def said(self) -> tuple[Said, ...]:
         """What the models said in their calls, by start; where no call left a span, what agents record as answers."""
         return self.trace.facts.said(self)
