@@ -87,11 +87,11 @@ def _spent(used: Tokens | None) -> str:
 
 def _by_model(calls: Sequence[LLMCall]) -> str:
     """What each model cost, the dearest first; empty where there is only one."""
+    if len({call.usage.model for call in calls}) == 1:
+        return ""
     costs: dict[str | None, list[float]] = {}
     for call in calls:
         costs.setdefault(call.usage.model, []).append(call.cost_usd or 0.0)
-    if len(costs) == 1:
-        return ""
     sums = sorted((-math.fsum(listed), model or "not named") for model, listed in costs.items())
     return f" {', '.join(f'{model} {dollars(-cost)}' for cost, model in sums)}."
 

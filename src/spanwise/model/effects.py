@@ -46,6 +46,7 @@ def says_output_unused(result: object) -> bool:
     return isinstance(result, str) and result.lstrip('"').startswith(_UNUSED)
 
 
+@lru_cache(maxsize=4096)
 def passes_control(name: str) -> bool:
     """The tool hands the run over to another agent."""
     return name.lower().startswith(CONTROL_PREFIXES)

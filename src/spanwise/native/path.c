@@ -134,24 +134,13 @@ find_holders(Walk *walk)
     return any;
 }
 
-static int
-add_gap(PyObject *gaps, int64_t start, int64_t end, const Step *before, const Step *after)
+/* Keeps the gaps in the row of frames, which are no longer needed: what ended before each and what begins after it. */
+static Py_ssize_t
+find_gaps(Walk *walk, int64_t longer)
 {
-    PyObject *gap = Py_BuildValue("LLnn", (long long)start, (long long)end, before ? before->index : (Py_ssize_t)-1,
-                                  after ? after->index : (Py_ssize_t)-1);
-    int failed = gap == NULL || PyList_Append(gaps, gap) < 0;
-    Py_XDECREF(gap);
-    return failed ? -1 : 0;
-}
-
-/* The stretches in which no span was open but for those that hold others, as a list. */
-static PyObject *
-gaps_of(const Walk *walk, int64_t longer)
-{
-    const Step *before = NULL;
+    Py_ssize_t found = 0, before = -1;
     int64_t reach = walk->begin;
-    PyObject *gaps = PyList_New(0);
-    for (Py_ssize_t i = 0; gaps != NULL && i < walk->count; i++) {
+    for (Py_ssize_t i = 0; i < walk->count; i++) {
         const Step *step = &walk->steps[i];
         if (step->end <= reach || ((step->bits & ABOVE) && (step->bits & RUNNER)))
             continue;
@@ -159,21 +148,40 @@ gaps_of(const Walk *walk, int64_t longer)
             break;
         if (step->end <= step->start)
             continue;
-        if (step->start - reach > longer && add_gap(gaps, reach, step->start, before, step) < 0)
-            Py_CLEAR(gaps);
+        if (step->start - reach > longer)
+            walk->frames[found++] = (Frame){before, i, reach};
         reach = step->end;
-        before = step;
+        before = i;
     }
-    if (gaps != NULL && walk->end - reach > longer && add_gap(gaps, reach, walk->end, before, NULL) < 0)
-        Py_CLEAR(gaps);
+    if (walk->end - reach > longer)
+        walk->frames[found++] = (Frame){before, -1, reach};
+    return found;
+}
+
+/* The gaps as a list of their starts, ends and indices of spans before and after them, -1 for none. */
+static PyObject *
+gaps_of(const Walk *walk, Py_ssize_t count)
+{
+    const Step *steps = walk->steps;
+    PyObject *gaps = PyList_New(count);
+    for (Py_ssize_t i = 0; gaps != NULL && i < count; i++) {
+        const Frame *gap = &walk->frames[i];
+        PyObject *made = Py_BuildValue("LLnn", (long long)gap->floor,
+                                       (long long)(gap->next < 0 ? walk->end : steps[gap->next].start),
+                                       gap->at < 0 ? (Py_ssize_t)-1 : steps[gap->at].index,
+                                       gap->next < 0 ? (Py_ssize_t)-1 : steps[gap->next].index);
+        if (made == NULL)
+            Py_CLEAR(gaps);
+        else
+            PyList_SET_ITEM(gaps, i, made);
+    }
     return gaps;
 }
 
-/* The spans that hold most of the path, at most so many, each with what it holds: the most first. */
-static PyObject *
-most_of(const Walk *walk, Py_ssize_t named, int64_t least)
+/* Finds the spans that hold most of the path, at most so many: the most first. */
+static Py_ssize_t
+find_most(const Walk *walk, Py_ssize_t named, int64_t least, const Step **best)
 {
-    const Step *best[MOST];
     Py_ssize_t found = 0;
     for (Py_ssize_t i = 0; i < walk->count; i++) {
         const Step *step = &walk->steps[i];
@@ -184,8 +192,14 @@ most_of(const Walk *walk, Py_ssize_t named, int64_t least)
             best[at] = best[at - 1];
         best[at] = step;
     }
-    PyObject *most = PyList_New(found);
-    for (Py_ssize_t i = 0; most != NULL && i < found; i++) {
+    return found;
+}
+
+static PyObject *
+most_of(const Step **best, Py_ssize_t count)
+{
+    PyObject *most = PyList_New(count);
+    for (Py_ssize_t i = 0; most != NULL && i < count; i++) {
         PyObject *pair = Py_BuildValue("nL", best[i]->index, (long long)best[i]->held);
         if (pair == NULL)
             Py_CLEAR(most);
@@ -195,15 +209,24 @@ most_of(const Walk *walk, Py_ssize_t named, int64_t least)
     return most;
 }
 
+/* Keeps what was lost in the row of children, which are no longer needed. */
+static Py_ssize_t
+find_lost(Walk *walk)
+{
+    Py_ssize_t found = 0;
+    for (Py_ssize_t i = 0; walk->lossy && i < walk->count; i++)
+        if (walk->steps[i].lost)
+            walk->children[found++] = (Child){walk->steps[i].lost, walk->steps[i].index};
+    return found;
+}
+
 static PyObject *
-lost_of(const Walk *walk)
+lost_of(const Walk *walk, Py_ssize_t count)
 {
     PyObject *lost = PyDict_New();
-    for (Py_ssize_t i = 0; walk->lossy && lost != NULL && i < walk->count; i++) {
-        if (!walk->steps[i].lost)
-            continue;
-        PyObject *index = PyLong_FromSsize_t(walk->steps[i].index);
-        PyObject *ns = PyLong_FromLongLong(walk->steps[i].lost);
+    for (Py_ssize_t i = 0; lost != NULL && i < count; i++) {
+        PyObject *index = PyLong_FromSsize_t(walk->children[i].at);
+        PyObject *ns = PyLong_FromLongLong(walk->children[i].end);
         if (index == NULL || ns == NULL || PyDict_SetItem(lost, index, ns) < 0)
             Py_CLEAR(lost);
         Py_XDECREF(index);
@@ -212,20 +235,22 @@ lost_of(const Walk *walk)
     return lost;
 }
 
-/* The answer, once the numbers are taken: what holds most, what was lost, and the gaps, None where they are not known. */
 PyObject *
 walk_path(Walk *walk, Py_ssize_t named, int64_t longer)
 {
+    const Step *best[MOST];
     PyThreadState *state = walk->count >= LONG ? PyEval_SaveThread() : NULL;
     sort_children(walk);
     hold(walk);
     if (walk->lossy)
         lose(walk);
     int holds = longer >= 0 && find_holders(walk);
+    Py_ssize_t many = find_most(walk, named, (walk->end - walk->begin - 1) / 100 + 1, best);
+    Py_ssize_t calls = find_lost(walk), idle = holds ? find_gaps(walk, longer) : 0;
     if (state != NULL)
         PyEval_RestoreThread(state);
-    PyObject *most = most_of(walk, named, (walk->end - walk->begin - 1) / 100 + 1), *lost = lost_of(walk);
-    PyObject *gaps = holds ? gaps_of(walk, longer) : Py_NewRef(Py_None);
+    PyObject *most = most_of(best, many), *lost = lost_of(walk, calls);
+    PyObject *gaps = holds ? gaps_of(walk, idle) : Py_NewRef(Py_None);
     if (most != NULL && lost != NULL && gaps != NULL)
         return Py_BuildValue("NNN", most, lost, gaps);
     Py_XDECREF(most);

@@ -38,7 +38,7 @@ typedef struct {
 
 typedef struct {
     Step *steps;      /* one more than there are spans, as there are of the others */
-    Child *children;  /* in one row, by what they hang below */
+    Child *children; /* in one row, by what they hang below */
     Frame *frames;
     Py_ssize_t count, root;
     int64_t begin, end;

@@ -157,6 +157,8 @@ load(Spans *self, PyObject *spans, Py_ssize_t root, PyObject *pause, Walk *walk)
     if (walk->root < 0 || steps[walk->root].bits & MODEL)
         return 0;
     for (Py_ssize_t i = 0; i < walk->count; i++) {
+        if (i % (PACE * 8) == 0 && breathe(pause, i, spans, walk->count) < 0)
+            return -1;
         if (i == walk->root)
             continue;
         /* What lost its parent hangs below the run. */
