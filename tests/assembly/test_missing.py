@@ -126,6 +126,16 @@ def test_no_tokens_of_calls_that_failed() -> None:
     assert "include_usage" in found.switch
 
 
+def test_tokens_of_some_calls() -> None:
+    """Sums over a part of the model calls are said to be that; a call that failed used nothing that is known."""
+    failed = span(9, parent=1, attributes={"gen_ai.operation.name": "chat"}, status=2)
+    counted = chat(2, parent=1, got=[says("A")], tokens=(1, 1))
+    (found,) = (one for one in run_of(agent(1), counted, failed, chat(5, parent=1)).missing if one.field == "tokens")
+    why = "1 of 2 model calls count no tokens: the sums are of the others."
+    assert (why, True) == (found.why, "include_usage" in found.switch)
+    assert not [one for one in run_of(agent(1), counted, failed).missing if one.field == "tokens"]
+
+
 def test_results_nobody_can_have() -> None:
     """A failed call and one that did not run have no result to record."""
     run = run_of(

@@ -24,6 +24,7 @@ _NO_CALL = Missing(
     switch="Instrument the model client as well as the agent framework.",
 )
 _UNKNOWN = frozenset({"other"})
+_USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
 _WORDS = frozenset({"text", "other"})
 _BY_ITSELF = "Google's client calls functions by itself"
 _OVERWRITTEN = "LiteLLM wrote the requests onto the span around them, the later over the earlier."
@@ -153,7 +154,7 @@ def _tool_calls(run: Run) -> Missing | None:
 
 def _tokens(run: Run) -> Missing | None:
     if run.tokens is not None:
-        return None
+        return _some_tokens(run)
     if run.llm_groups and not run.llm_calls:
         why = f"{_BY_ITSELF}: its span counts the tokens of the last model call only."
         return Missing(field="tokens", why=why, switch="Turn automatic function calling off.")
@@ -164,8 +165,17 @@ def _tokens(run: Run) -> Missing | None:
         return Missing(field="tokens", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
     if run.llm_calls and all(call.failed for call in run.llm_calls):
         return Missing(field="tokens", why="Every model call failed: there are no tokens to count.")
-    switch = "Turn on usage reporting of the model client (for streams: include_usage)."
-    return Missing(field="tokens", why="No span counts tokens.", switch=switch)
+    return Missing(field="tokens", why="No span counts tokens.", switch=_USAGE_SWITCH)
+
+
+def _some_tokens(run: Run) -> Missing | None:
+    """Where some model calls count tokens and others do not, the sums are not those of the run."""
+    answered = [call for call in run.llm_calls if not call.failed]
+    told = [call for call in answered if (call.usage.input_tokens, call.usage.output_tokens) != (None, None)]
+    if not told or len(told) == len(answered):
+        return None
+    why = f"{len(answered) - len(told)} of {len(answered)} model calls count no tokens: the sums are of the others."
+    return Missing(field="tokens", why=why, switch=_USAGE_SWITCH)
 
 
 def _documents(run: Run) -> Missing | None:
