@@ -24,6 +24,7 @@ from spanwise.model.content import (
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import SpanError
 from tests.conventions.robustness import read_all, spans
+from tests.making import trace_of
 from tests.recordings_io import made
 from tests.recordings_io import spans as recorded
 
@@ -394,3 +395,12 @@ def test_agno_prints_what_a_tool_did() -> None:
     assert ("no: 'x'", True) == read("status='failure' result=None error=\"no: 'x'\"" + rest)
     assert (None, False) == read("status='success' result=<generator object ask at 0x55> error=None" + rest)
     assert ("status='success' of it", False) == read("status='success' of it")
+
+
+def test_traffic_with_mcp_servers() -> None:
+    """What passes before and around a call makes no run; in traces of its own it would be one."""
+    names = ("initialize.mcp", "tools/list.mcp", "ResponseStreamWriter", "search.tool", "mcp.server")
+    roles: dict[str, dict[str, object]] = {"search.tool": {"traceloop.span.kind": "tool"}}
+    read = [traceloop.kind(made(name, scope=traceloop.MCP, attributes=roles.get(name, {}))) for name in names]
+    assert ["setup", "setup", "setup", "tool", None] == read
+    assert () == trace_of(made("initialize.mcp", scope=traceloop.MCP, attributes={})).runs

@@ -61,7 +61,7 @@ def test_crew_and_task_are_asked_and_answer() -> None:
     assert AgentFields(None, QUESTION, ANSWER) == traceloop.agent(named("crewai.workflow"), Memo())
     assert AgentFields(None, QUESTION, ANSWER) == traceloop.agent(named(f"{QUESTION}.task"), Memo())
     tasks = json.dumps([{"description": "Find it."}, {"agent": "x"}, {"description": "Write it down."}])
-    assert AgentFields(None, "Find it.\nWrite it down.") == crewai.agent(crew(tasks=tasks), Memo())
+    assert AgentFields(None, "Find it.") == crewai.agent(crew(tasks=tasks), Memo())
 
 
 def test_agent_of_a_crew() -> None:

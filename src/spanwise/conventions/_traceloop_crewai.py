@@ -55,11 +55,11 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
-    """What a crew or a task was to do, and what came of it; neither is an agent."""
+    """What a crew was to do at first, or a task, and what came of it; neither is an agent."""
     attributes = span.attributes
     listed = items(memo.json(attributes.get("crewai.crew.tasks"))) or ()
     tasks = [first_text(mapping_of(task) or {}, "description") for task in listed]
-    query = "\n".join(task for task in tasks if task) or text_of(attributes.get("crewai.task.description"))
+    query = next((task for task in tasks if task), None) or text_of(attributes.get("crewai.task.description"))
     result = attributes.get("crewai.crew.result")
     return AgentFields(
         None, query, answered(attributes.get("traceloop.entity.output") if result is None else result, memo)

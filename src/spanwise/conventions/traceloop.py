@@ -42,6 +42,9 @@ AGNO = "opentelemetry.instrumentation.agno"
 LANGCHAIN = "opentelemetry.instrumentation.langchain"
 LANGCHAIN_JS = "@traceloop/instrumentation-langchain"
 """Never makes its spans the current one: chains and agents hold nothing, all is beside them under the app's span."""
+MCP = "opentelemetry.instrumentation.mcp.instrumentation"
+_MCP_TRAFFIC = (".mcp", "StreamWriter")
+"""How spans of requests end that call no tool, and those of what a server writes back, often in traces of their own."""
 SCOPES = (
     SDK,
     LANGCHAIN_JS,
@@ -91,7 +94,8 @@ def kind(span: RawSpan) -> Kind | None:
         if found is not None:
             return found
     if not isinstance(role, str):
-        return _traceloop_crewai.kind(attributes)
+        setting_up = span.scope.name == MCP and span.name.endswith(_MCP_TRAFFIC)
+        return "setup" if setting_up else _traceloop_crewai.kind(attributes)
     if span.scope.name == LLAMA_INDEX:
         found = _traceloop_llama_index.kind(span)
         if found is not None:
