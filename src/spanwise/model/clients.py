@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from spanwise.model.span import Span
+from spanwise.model.span import LLM_KINDS, Span
 
 _CLIENTS = frozenset({"com.anthropic.sdk.python"})
 """Clients of providers that record their requests by themselves, whatever else records them."""
@@ -16,13 +17,31 @@ _HOPS = 16
 _OPEN = 32
 
 
-def is_next(span: Span, outer: Span) -> bool:
+def calls_of(members: Sequence[Span], spans: Sequence[Span]) -> list[list[Span]]:
+    """Some model spans of a trace, by start, those of each logical call together, the outermost first."""
+    inside = [span for span in members if (h := span.holder) >= 0 and spans[h].kind in LLM_KINDS]
+    holders = [span.holder for span in inside if not _is_next(span, spans[span.holder])]
+    if not holders:
+        return _by_response([[span] for span in members], spans)
+    inner = Counter(holders)
+    groups: dict[int, list[Span]] = {}
+    group_of: dict[int, int] = {}
+    for span in members:
+        if inner[span.index] > 1:
+            continue
+        at = group_of.get(span.holder, span.index) if inner.get(span.holder) == 1 else span.index
+        group_of[span.index] = at
+        groups.setdefault(at, []).append(span)
+    return _by_response(list(groups.values()), spans)
+
+
+def _is_next(span: Span, outer: Span) -> bool:
     """Whether a model span inside another is the call after it, not a part of it."""
     scope = span.raw.scope.name
     return scope in _STACKING and scope == outer.raw.scope.name
 
 
-def by_response(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Span]]:
+def _by_response(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Span]]:
     """The groups of a trace's spans, those of different instrumentations that carry one response id merged."""
     scopes = {group[0].raw.scope.name for group in groups}
     if len(scopes) < 2:

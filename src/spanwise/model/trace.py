@@ -8,7 +8,6 @@ trace.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Protocol, TypeVar, cast
@@ -27,14 +26,14 @@ from spanwise.model.calls import (
     ToolCall,
     Who,
 )
-from spanwise.model.clients import by_response, is_next
+from spanwise.model.clients import calls_of
 from spanwise.model.content import Memo, ToolDefinition
 from spanwise.model.effects import has_effect
 from spanwise.model.episodes import Episode, episodes_of
 from spanwise.model.lazy import lazy
 from spanwise.model.raw import Key, SpanRecord, hex_trace_id
 from spanwise.model.repeats import Asked, Repeats, asked_of, near_repeats_of, repeats_of
-from spanwise.model.span import LLM_KINDS, SPANS, TIMES, Span, SpanError, SpanStatus
+from spanwise.model.span import SPANS, TIMES, Span, SpanError, SpanStatus
 from spanwise.model.tally import Tally, tally_of
 
 T = TypeVar("T")
@@ -218,21 +217,7 @@ class Run:
             return ()
         if "generation" in kinds:
             members = sorted((*members, *kinds["generation"]), key=lambda span: span.index)
-        spans = self.trace.spans
-        inside = [span for span in members if (h := span.holder) >= 0 and spans[h].kind in LLM_KINDS]
-        holders = [span.holder for span in inside if not is_next(span, spans[span.holder])]
-        if not holders:
-            return by_response([[span] for span in members], spans)
-        inner = Counter(holders)
-        groups: dict[int, list[Span]] = {}
-        group_of: dict[int, int] = {}
-        for span in members:
-            if inner[span.index] > 1:
-                continue
-            at = group_of.get(span.holder, span.index) if inner.get(span.holder) == 1 else span.index
-            group_of[span.index] = at
-            groups.setdefault(at, []).append(span)
-        return by_response(list(groups.values()), spans)
+        return calls_of(members, self.trace.spans)
 
     @lazy
     def start_ns(self) -> int:
