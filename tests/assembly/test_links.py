@@ -36,6 +36,8 @@ VALUES = (
     "chat",
     "execute_tool",
     "AGENT",
+    "CHAIN",
+    "RETRIEVER",
     "LLM",
     "TOOL",
     "task",
@@ -43,7 +45,18 @@ VALUES = (
     "",
     7,
 )
-SCOPES = ("tests", "strands.telemetry.tracer", "pydantic-ai", "ai", "openinference.instrumentation.langchain")
+SCOPES = (
+    "tests",
+    "strands.telemetry.tracer",
+    "pydantic-ai",
+    "ai",
+    "openinference.instrumentation.langchain",
+    "openinference.instrumentation.openai_agents",
+    "openinference.instrumentation.beeai",
+)
+NAMES_OF_SPANS = ("span", "handoff to x", "OpenAI._prepare_chat", "AgentWorkflow.run_agent_step", "mcp_tools", "x.step")
+
+NONE = frozenset[str]()
 
 compiled = pytest.mark.skipif(core is None, reason="the compiled part was not built here")
 
@@ -63,6 +76,7 @@ def some_spans(draw: st.DrawFn) -> list[RawSpan]:
             scope=Scope(draw(st.sampled_from(SCOPES)), "1", {}),
             remote=draw(st.booleans()),
         )
+        one.name = draw(st.sampled_from(NAMES_OF_SPANS))
         one.dropped = draw(st.sampled_from([0, 0, 2]))
         if draw(st.booleans()):
             one.attributes = MappingProxyType(dict(one.attributes))
@@ -184,3 +198,21 @@ def test_a_dialect_that_fails_is_an_error() -> None:
     for one in (span(1), replace(span(1), attributes=MappingProxyType({}))):
         with pytest.raises(LookupError, match="broken"):
             linker.link([one], 128, None)
+
+
+@compiled
+@pytest.mark.parametrize("rule", [("llm",), ("llm", (), "", ""), ("llm", NONE, 7, ""), ("llm", NONE, "", 7)])
+def test_impossible_kinds_are_refused(rule: tuple[object, ...]) -> None:
+    """What a kind takes beside its word has its form, or is an error when the linker is made."""
+    assert core is not None
+    with pytest.raises(TypeError, match="a kind, scopes"):
+        core.Linker(
+            raw=RawSpan,
+            span=links.Span,
+            scope=Scope,
+            by_scope={},
+            marks=(("mark", 0, None, {"LLM": rule}),),
+            roles={},
+            slow=None,
+            unknown=(-1, "other"),
+        )

@@ -124,11 +124,19 @@ _Marks: TypeAlias = tuple[tuple[str, int, Callable[[RawSpan], Kind | None]], ...
 _BY_KEY: _Marks = tuple((key, index, c.kind) for index, c in enumerate(CONVENTIONS) for key in c.keys)
 _BY_HINT: _Marks = tuple((hint, index, c.kind) for index, c in enumerate(CONVENTIONS) for hint in c.hints)
 _BY_MARK = (*_BY_KEY, *_BY_HINT)
+
+
+def _kinds_of(one: Convention) -> dict[str, Kind | tuple[Kind, frozenset[str], str, str]]:
+    plain = (one.plain_kinds or {}).items()
+    return {**(one.kinds or {}), **{said: (it.kind, it.scopes, it.needs, it.unlike) for said, it in plain}}
+
+
 MARKS = tuple(
-    (key, index, kind, CONVENTIONS[index].kinds if (key,) == CONVENTIONS[index].keys[:1] else None)
+    (key, index, kind, _kinds_of(CONVENTIONS[index]) if (key,) == CONVENTIONS[index].keys[:1] else None)
     for key, index, kind in _BY_MARK
 )
-"""The attributes that tell a dialect, the surest first: its number, what says its kinds, and the kinds by the value."""
+"""The attributes that tell a dialect, the surest first: its number, what says its kinds, and the kinds by the value,
+some with what else they take."""
 _PLACES: Mapping[str, tuple[int, ...]] = {
     key: tuple(place for place, mark in enumerate(_BY_MARK) if mark[0] == key) for key, _, _ in _BY_MARK
 }

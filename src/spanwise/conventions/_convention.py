@@ -29,6 +29,19 @@ Reader: TypeAlias = Callable[[RawSpan, Memo], T]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlainKind:
+    """What a span is that names its kind with one word, where nothing else is to be seen: what `kind` gives, too."""
+
+    kind: Kind
+    scopes: frozenset[str]
+    """The scopes that call their spans what they are not."""
+    needs: str = ""
+    """The attribute that must hold text."""
+    unlike: str = ""
+    """What must not stand in the span's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlainTools:
     """Which spans of tools are so plain that the compiled part reads them, and how: it gives what `tool` gives.
 
@@ -95,6 +108,8 @@ class Convention:
     scopes: tuple[str, ...] = ()
     kinds: Mapping[str, Kind] | None = None
     """The kinds by the value of the first key, where that value alone tells; `kind` is asked about all other spans."""
+    plain_kinds: Mapping[str, PlainKind] | None = None
+    """The same where it tells with little else."""
     keys: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     """Keys that tell the dialect once no key of any dialect does: the attribute limit drops the telling ones first."""

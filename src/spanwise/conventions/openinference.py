@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from spanwise.conventions import _openinference_crewai as crewai
-from spanwise.conventions._convention import Convention
+from spanwise.conventions._convention import Convention, PlainKind
 from spanwise.conventions._crewai import total
 from spanwise.conventions._fields import lowered, reader, text
 from spanwise.conventions._genai_scopes import NODES
@@ -76,6 +76,7 @@ KINDS: Mapping[str, Kind] = {
 AUTOMATIC = "message.tool_calls.0.tool_call.function.name"
 HANDOFF = "handoff to "
 INVOKER = "ToolInvoker.run"
+PREPARING = "._prepare_"
 OPENAI_AGENTS = "openinference.instrumentation.openai_agents"
 TOOL_METHODS = (".__call__", ".acall", ".call", ".run", ".arun", ".invoke", ".ainvoke", ".forward")
 # LangChain's AgentExecutor runs these in the place of a tool that does not exist, or of an answer it cannot parse.
@@ -101,7 +102,7 @@ def kind(span: RawSpan) -> Kind | None:
         return "tool"
     if found == "workflow" and span.name.endswith(LLAMA_STEP):
         return "agent"
-    if found == "llm" and "._prepare_" in span.name:  # LlamaIndex: a request is put together, no model is called
+    if found == "llm" and PREPARING in span.name:  # LlamaIndex: a request is put together, no model is called
         return "other"
     return found
 
@@ -211,6 +212,21 @@ _CORRECTIONS: Mapping[str, _Correction] = {
     GOOGLE_GENAI: {"llm": _google_genai_llm},
 }
 """Where an instrumentation calls its spans what they are not: by scope and by the kind that it names."""
+_UNLIKE: Mapping[Kind, str] = {"workflow": LLAMA_STEP, "llm": PREPARING, "tool": HANDOFF}
+_PLAIN: Mapping[str, PlainKind] = {
+    named: PlainKind(
+        kind=found,
+        scopes=frozenset(
+            scope
+            for scope, corrected in _CORRECTIONS.items()
+            if found in corrected and (found, corrected) != ("tool", _OPENAI_AGENTS)
+        ),
+        needs="tool.name" if found == "tool" else "",
+        unlike=_UNLIKE.get(found, ""),
+    )
+    for named, found in KINDS.items()
+    if found != "agent"
+}
 
 
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
@@ -355,6 +371,7 @@ CONVENTION = Convention(
     keys=("openinference.span.kind",),
     hints=("llm.model_name", "tool.name", "llm.input_messages.0.message.role", FIRST_DOCUMENT),
     kind=kind,
+    plain_kinds=_PLAIN,
     tool=tool,
     plain_tools=TOOLS,
     several=several,

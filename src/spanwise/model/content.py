@@ -192,6 +192,9 @@ def _printed(text: str) -> object:
         return text
 
 
+DECODE: Callable[[str], object] = msgspec.json.Decoder().decode
+
+
 class _Offered(dict[Hashable, tuple[ToolDefinition, ...] | None]):
     """Tool definitions by what was recorded of them: an app offers the same ones in run after run."""
 
@@ -240,7 +243,7 @@ class Memo:
             return found
         decoded: object = value
         try:
-            decoded = msgspec.json.decode(value)
+            decoded = DECODE(value)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             decoded = _printed(value) if value.startswith(_PRINTED) and len(value) <= _PRINTED_LIMIT else value
         except TypeError:  # text of an app's own type, which is not decoded as it is

@@ -194,7 +194,7 @@ class Core(Protocol):
         span: type,
         scope: type,
         by_scope: Mapping[str, tuple[tuple[int, object], ...]],
-        marks: tuple[tuple[str, int, object, Mapping[str, str] | None], ...],
+        marks: tuple[tuple[str, int, object, Mapping[str, object] | None], ...],
         roles: Mapping[str, int],
         slow: object,
         unknown: tuple[int, str],
@@ -230,12 +230,14 @@ class Core(Protocol):
         tool_call: type,
         llm_call: type,
         llm_fields: type,
+        memo: type,
         tools: tuple[object, ...],
         models: tuple[object, ...],
         answers: tuple[object, ...],
         control: Callable[[str], bool],
         failure: Callable[[object], bool],
         prices: Callable[[str, str | None, int], object],
+        decode: Callable[[str], object],
     ) -> FactReader:
         """A reader of the facts of plain spans, which a dialect's entry in each of the tables describes."""
         ...

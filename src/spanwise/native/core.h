@@ -28,6 +28,11 @@ int add_type(PyObject *module, PyType_Spec *spec);
 /* Characters of text and bytes among the values of some attributes; -1 where that takes a closer look. */
 Py_ssize_t text_of(PyObject *attributes);
 
+/* Whether a table of kinds holds kinds, or kinds with what else they take; if not, there is an exception. */
+int kinds_are_sound(PyObject *table);
+/* Whether a span of this name, scope and attributes has what its kind takes; -1 with an exception. */
+int kind_is_plain(PyObject *rule, PyObject *title, PyObject *scope, PyObject *attributes);
+
 int add_link(PyObject *module);
 int add_fields(PyObject *module);
 int add_wire(PyObject *module);

@@ -101,7 +101,8 @@ facts_dealloc(FactReader *self)
                         (PyObject *)self->tool_call, (PyObject *)self->llm_call,  (PyObject *)self->llm_fields,
                         self->control,               self->failure,               self->prices,
                         self->ok,                    self->error,                 self->from_span,
-                        self->json,                  self->mark_of_error,         self->mark_of_call};
+                        self->json,                  self->mark_of_error,         self->mark_of_call,
+                        (PyObject *)self->memo,      self->decode};
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
         Py_XDECREF(held[i]);
     type->tp_free((PyObject *)self);
@@ -159,6 +160,7 @@ find_places(FactReader *self)
         {self->scope_type, "name", &self->scope_name},   {self->tool_call, "name", &self->call_name},
         {self->tool_call, "call_id", &self->call_id},    {self->tool_call, "raw_result", &self->call_result},
         {self->tool_call, "raw_arguments", &self->call_arguments},
+        {self->memo, "_json", &self->decoded},
         {self->llm_call, "usage", &self->usage},         {self->llm_fields, "overcounted", &self->overcounted},
         {self->llm_fields, "input_tokens", &self->tokens[0]},
         {self->llm_fields, "output_tokens", &self->tokens[1]},
@@ -177,14 +179,16 @@ find_places(FactReader *self)
 static PyObject *
 facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"raw",    "span",    "scope",   "tool_call", "llm_call", "llm_fields", "tools",
-                            "models", "answers", "control", "failure",   "prices",   NULL};
-    PyTypeObject *raw, *span, *scope, *tool_call, *llm_call, *llm_fields;
-    PyObject *tools, *models, *answers, *control, *failure, *prices;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!O!O!OOO:FactReader", names, &PyType_Type, &raw,
+    static char *names[] = {"raw",    "span",    "scope",   "tool_call", "llm_call", "llm_fields", "memo",
+                            "tools",  "models",  "answers", "control",   "failure",  "prices",     "decode",
+                            NULL};
+    PyTypeObject *raw, *span, *scope, *tool_call, *llm_call, *llm_fields, *memo;
+    PyObject *tools, *models, *answers, *control, *failure, *prices, *decode;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!O!O!O!OOOO:FactReader", names, &PyType_Type, &raw,
                                      &PyType_Type, &span, &PyType_Type, &scope, &PyType_Type, &tool_call, &PyType_Type,
-                                     &llm_call, &PyType_Type, &llm_fields, &PyTuple_Type, &tools, &PyTuple_Type,
-                                     &models, &PyTuple_Type, &answers, &control, &failure, &prices))
+                                     &llm_call, &PyType_Type, &llm_fields, &PyType_Type, &memo, &PyTuple_Type, &tools,
+                                     &PyTuple_Type, &models, &PyTuple_Type, &answers, &control, &failure, &prices,
+                                     &decode))
         return NULL;
     FactReader *self = (FactReader *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -195,9 +199,11 @@ facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->tool_call = (PyTypeObject *)Py_NewRef((PyObject *)tool_call);
     self->llm_call = (PyTypeObject *)Py_NewRef((PyObject *)llm_call);
     self->llm_fields = (PyTypeObject *)Py_NewRef((PyObject *)llm_fields);
+    self->memo = (PyTypeObject *)Py_NewRef((PyObject *)memo);
     self->control = Py_NewRef(control);
     self->failure = Py_NewRef(failure);
     self->prices = Py_NewRef(prices);
+    self->decode = Py_NewRef(decode);
     self->ok = PyUnicode_InternFromString("ok");
     self->error = PyUnicode_InternFromString("error");
     self->from_span = PyUnicode_InternFromString("span");

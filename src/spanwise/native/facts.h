@@ -54,10 +54,11 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyTypeObject *raw_type, *span_type, *scope_type, *tool_call, *llm_call, *llm_fields;
+    PyTypeObject *raw_type, *span_type, *scope_type, *tool_call, *llm_call, *llm_fields, *memo;
     Py_ssize_t span_id, name, start_ns, end_ns, status, attributes, events, scope; /* places in a raw span */
     Py_ssize_t raw, kind, dialect, index, agent, holder;                           /* in a span */
     Py_ssize_t scope_name, call_name, call_id, call_arguments, call_result;
+    Py_ssize_t decoded; /* in a memo */
     Py_ssize_t usage, overcounted, tokens[TOKENS];
     ToolRule **tools; /* by dialect; NULL for those whose spans are never plain */
     ModelRule **models;
@@ -66,6 +67,7 @@ typedef struct {
     PyObject *control; /* whether a tool of this name steers the run */
     PyObject *failure; /* whether a result calls itself a failure */
     PyObject *prices;  /* the unit prices of a model */
+    PyObject *decode;  /* reads JSON, as a memo does */
     PyObject *ok, *error, *from_span, *json, *mark_of_error, *mark_of_call;
 } FactReader;
 

@@ -17,7 +17,7 @@ typedef struct {
     PyObject *key;     /* the attribute that tells the dialect */
     PyObject *dialect; /* its number */
     PyObject *kind;    /* what says the kind of a span of that dialect */
-    PyObject *table;   /* the kinds by the value of that attribute, or NULL */
+    PyObject *table;   /* the kinds by the value of that attribute, some with what else they take, or NULL */
 } Mark;
 
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
     PyTypeObject *raw_type;
     PyTypeObject *span_type;
     PyTypeObject *scope_type;
-    Py_ssize_t span_id, parent_id, start_ns, end_ns, attributes, scope, remote, dropped, scope_name;
+    Py_ssize_t span_id, parent_id, start_ns, end_ns, attributes, scope, remote, dropped, title, scope_name;
     PyObject *by_scope; /* a dict: the name of a scope -> pairs of a dialect and what says its kinds */
     PyObject *roles;    /* a dict: kind -> what its spans do in the tree, as bits */
     PyObject *slow;     /* classifies a span whose attributes are of any other kind */
@@ -79,12 +79,17 @@ take_marks(Linker *self, PyObject *marks)
             mark->key = mark->dialect = mark->kind = NULL;
             return -1;
         }
+        int is_table = PyDict_CheckExact(table);
+        if (is_table && !kinds_are_sound(table)) {
+            mark->key = mark->dialect = mark->kind = NULL;
+            return -1;
+        }
         Py_hash_t hash = PyObject_Hash(mark->key);
         self->sieve[(size_t)hash % SIEVE] |= (uint64_t)1 << i;
         Py_INCREF(mark->key);
         Py_INCREF(mark->dialect);
         Py_INCREF(mark->kind);
-        if (PyDict_CheckExact(table)) {
+        if (is_table) {
             Py_INCREF(table);
             mark->table = table;
         }
@@ -125,7 +130,7 @@ linker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         {raw, "start_ns", &self->start_ns},     {raw, "end_ns", &self->end_ns},
         {raw, "attributes", &self->attributes}, {raw, "scope", &self->scope},
         {raw, "parent_remote", &self->remote},  {raw, "dropped", &self->dropped},
-        {scope, "name", &self->scope_name},
+        {raw, "name", &self->title},            {scope, "name", &self->scope_name},
     };
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         *places[i].at = slot_of(places[i].of, places[i].field);
@@ -292,6 +297,12 @@ classify(Linker *self, PyObject *raw, PyObject **dialect, PyObject **kind)
             listed = PyDict_GetItemWithError(mark->table, value);
         Py_DECREF(value);
         if (is_text) {
+            if (listed != NULL && PyTuple_CheckExact(listed)) {
+                int plain = kind_is_plain(listed, slot(raw, self->title), name, attributes);
+                if (plain < 0)
+                    return -1;
+                listed = plain ? PyTuple_GET_ITEM(listed, 0) : NULL;
+            }
             if (listed != NULL) {
                 *kind = Py_NewRef(listed);
                 *dialect = mark->dialect;

@@ -158,6 +158,25 @@ take_result(FactReader *self, const ToolRule *rule, Work *work, PyObject **resul
     return failed < 0 ? -1 : !failed;
 }
 
+/* What the memo makes of JSON text that is an object: a new reference. */
+static PyObject *
+decoded_of(FactReader *self, PyObject *memo, PyObject *text)
+{
+    PyObject *known = Py_IS_TYPE(memo, self->memo) ? Py_XNewRef(slot(memo, self->decoded)) : NULL, *found = NULL;
+    if (known != NULL && PyDict_CheckExact(known)) {
+        found = Py_XNewRef(PyDict_GetItemWithError(known, text));
+        if (found == NULL && !PyErr_Occurred()) {
+            found = PyObject_CallOneArg(self->decode, text);
+            if (found == NULL)
+                PyErr_Clear(); /* the memo knows what to do with what does not parse */
+            else if (PyDict_SetItem(known, text, found) < 0)
+                Py_CLEAR(found);
+        }
+    }
+    Py_XDECREF(known);
+    return found != NULL || PyErr_Occurred() ? found : PyObject_CallMethodOneArg(memo, self->json, text);
+}
+
 /* The same of arguments. What is decoded are those of a JSON object of which nothing has to be left out. */
 static int
 take_arguments(FactReader *self, const ToolRule *rule, Work *work, PyObject **arguments)
@@ -169,7 +188,7 @@ take_arguments(FactReader *self, const ToolRule *rule, Work *work, PyObject **ar
     if (!PyUnicode_CheckExact(*arguments) || !PyUnicode_GET_LENGTH(*arguments) ||
         PyUnicode_READ_CHAR(*arguments, 0) != '{')
         return 0;
-    PyObject *decoded = PyObject_CallMethodOneArg(work->memo, self->json, *arguments), *name, *value;
+    PyObject *decoded = decoded_of(self, work->memo, *arguments), *name, *value;
     if (decoded == NULL)
         return -1;
     Py_SETREF(*arguments, decoded);
