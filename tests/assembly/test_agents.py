@@ -47,6 +47,13 @@ def test_agents_by_first_appearance() -> None:
     assert (Agent(name="a", spans=(0, 1)), Agent(name="b", spans=(2,))) == run.agents
 
 
+def test_graphs_without_a_name() -> None:
+    """LangGraph calls what was given no name by its own: that is no agent's."""
+    assert () == run_of(agent(1, name="LangGraph"), chat(2, parent=1, **{"gen_ai.agent.name": "LangGraph"})).agents
+    (named,) = run_of(agent(1, name="LangGraph"), agent(2, parent=1, name="writer")).agents
+    assert "writer" == named.name
+
+
 def test_agents_named_on_other_spans() -> None:
     """Without an agent's span, the agent that model and tool spans name is the agent."""
     run = run_of(

@@ -144,6 +144,21 @@ def test_tool_of_observe() -> None:
     assert ToolFields("add") == langfuse.tool(observation("tool", "add"), Memo())
 
 
+def test_functions_that_are_said_to_be_agents() -> None:
+    """A function in a graph's node, or one that names the next node, is no agent for the word in its name."""
+
+    def kind(name: str, node: str, output: object) -> object:
+        metadata = {"metadata.langgraph_node": f'"{node}"'}
+        return langfuse.kind(observation("agent", name, output=output, **metadata))
+
+    spoken = {"messages": [{"type": "ai", "content": "7"}]}
+    assert "workflow" == kind("route_to_active_agent", "__start__", "research_agent")
+    assert "workflow" == kind("call_agent", "research_agent", spoken)
+    assert "agent" == kind("maths_agent", "__start__", spoken)
+    assert "agent" == kind("maths_agent", "maths_agent", "seven")
+    assert "agent" == kind("maths_agent", "tools", "It is seven.")
+
+
 def test_tool_that_waits_for_a_human() -> None:
     """LangGraph's pause is no failure and no success: the message says what is waited for, nothing was returned."""
     waiting = "(Interrupt(value={'question': 'which year?'}, id='80'),)"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from spanwise import conventions
+from spanwise.conventions._langgraph import NAMELESS
 from spanwise.model.calls import Agent, Handoff, Retrieval, ToolCall
 from spanwise.model.content import RetrievalFields
 from spanwise.model.effects import passes_control
@@ -29,7 +30,7 @@ def agents(run: Run) -> tuple[Agent, ...]:
         for span in run.spans:
             name = span.attributes.get("gen_ai.agent.name")
             node = span.kind == "workflow" and span.attributes.get("gen_ai.operation.name") == "invoke_agent"
-            if isinstance(name, str) and name and not node:  # a graph's node is said to be an agent, and is none
+            if isinstance(name, str) and name not in ("", NAMELESS) and not node:  # a node is said to be one, too
                 spans.setdefault(name, []).append(span.index)
     return tuple(Agent(name=name, spans=tuple(found)) for name, found in spans.items())
 

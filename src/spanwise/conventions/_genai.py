@@ -15,7 +15,7 @@ from spanwise.conventions import _genai_scopes
 from spanwise.conventions._convention import Convention, PlainAnswers, PlainModels, PlainTools
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, is_unsaid, with_answer_apart
-from spanwise.conventions._langgraph import ENVELOPES, is_paused, open_message, told_by_command
+from spanwise.conventions._langgraph import ENVELOPES, NAMELESS, is_paused, open_message, told_by_command
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
 from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
@@ -233,9 +233,10 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
 
 
 def agent_name(span: RawSpan) -> str | None:
-    """Name of an agent or workflow span."""
+    """Name of an agent or workflow span; a graph that was given none says what it is, which is no name."""
     get = span.attributes.get
-    return text_of(get("gen_ai.agent.name") or get("gen_ai.workflow.name"))
+    name = get("gen_ai.agent.name") or get("gen_ai.workflow.name")
+    return None if name == NAMELESS else text_of(name)
 
 
 def first_user_text(sent: tuple[Message, ...] | None) -> str | None:

@@ -18,6 +18,8 @@ from spanwise.conventions._values import mapping_of, text_of
 from spanwise.model.content import HandoffFields, Memo, ToolFields
 from spanwise.model.raw import RawSpan
 
+NAMELESS = "LangGraph"
+"""How a graph calls itself that was given no name."""
 _PAUSES = ("GraphInterrupt", "NodeInterrupt")
 _WAITING = ("(Interrupt(", "[Interrupt(", "Interrupt(")
 _MESSAGE = frozenset({"name", "tool_call_id", "content"})

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._genai_scopes import NODES
 from spanwise.conventions._langgraph import says_paused
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
@@ -72,12 +73,21 @@ def kind(span: RawSpan) -> Kind | None:
         return None
     found = _KINDS.get(said)
     if found == "agent":
-        return "workflow" if span.name == "agent" or span.name.endswith(_PLUMBING) else found
+        plumbing = span.name in NODES or span.name.endswith(_PLUMBING) or _is_router(attributes, span.name)
+        return "workflow" if plumbing else found
     if said == "chain":
         return "agent" if _is_agent(span) else found
     if said == "span":
         return _langchain_kind(span) or found
     return found
+
+
+def _is_router(attributes: Attributes, name: str) -> bool:
+    """A function that names the next node of a LangGraph graph; a node bears its own name."""
+    node, said = attributes.get(f"{_METADATA}langgraph_node"), attributes.get("langfuse.observation.output")
+    return (
+        isinstance(node, str) and node.strip('"') != name and isinstance(said, str) and said.strip('"').isidentifier()
+    )
 
 
 def _is_agent(span: RawSpan) -> bool:

@@ -265,7 +265,7 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
     fields = mapping_of(memo.json(returned))
     if fields is not None and "outputs" in fields:
         returned = fields["outputs"]
-    name = text_of(attributes.get("gen_ai.agent.name")) if kind(span) == "agent" else None
+    name = _genai.agent_name(span) if "gen_ai.agent.name" in attributes and kind(span) == "agent" else None
     if name is None and (attributes.get("traceloop.span.kind") == "agent" or _speaks_in_state(span)):
         name = first_text(attributes, "traceloop.entity.name", "crewai.agent.role")
     if name is None and _is_nested_agent(attributes):
