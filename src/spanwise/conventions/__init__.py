@@ -45,7 +45,7 @@ from spanwise.conventions import (
     voltagent,
     weave,
 )
-from spanwise.conventions._convention import Convention, Reader
+from spanwise.conventions._convention import Convention, Reader, fill
 from spanwise.conventions._genai import first_user_text as first_user_text
 from spanwise.conventions._genai import last_answer_text as last_answer_text
 from spanwise.conventions._genai import stated as stated
@@ -142,6 +142,8 @@ _PLACES: Mapping[str, tuple[int, ...]] = {
 }
 """Where each of those attributes stands among them."""
 _MARK_KEYS = frozenset(_PLACES)
+_OTHERS = frozenset(key for key, index, _ in _BY_MARK if index < len(CONVENTIONS) - 1)
+"""The attributes that tell another dialect than the generic one."""
 _HINTS = frozenset(hint for hint, _, _ in _BY_HINT)
 _KINDS = tuple(convention.kind for convention in CONVENTIONS)
 
@@ -208,28 +210,15 @@ def dialects(span: RawSpan) -> list[Convention]:
     return found
 
 
-def _fill(fields: T, more: T) -> bool:
-    """Take from `more` what `fields` leaves open; whether anything is still open."""
-    still_open = False
-    for name in fields.__struct_fields__:
-        if getattr(fields, name) in (None, ()):  # no tags are none said
-            value = getattr(more, name)
-            if value is None:
-                still_open = True
-            else:
-                setattr(fields, name, value)
-        elif getattr(more, name) is True:  # one dialect's word that a call failed is enough
-            setattr(fields, name, True)
-    return still_open
-
-
 def _filled(
     span: RawSpan, memo: Memo, fields: T, first: Reader[T] | None, pick: Callable[[Convention], Reader[T] | None]
 ) -> T:
     """The fields, what the first dialect left open read by the next ones."""
+    if span.scope.name not in _BY_SCOPE and _OTHERS.isdisjoint(span.attributes) and first is pick(CONVENTIONS[_LAST]):
+        return fields  # it speaks no other dialect
     for convention in dialects(span):
         reader = pick(convention)
-        if reader is not None and reader is not first and not _fill(fields, reader(span, memo)):
+        if reader is not None and reader is not first and not fill(fields, reader(span, memo)):
             break
     return fields
 

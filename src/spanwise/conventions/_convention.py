@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+import msgspec
+
 from spanwise.conventions._fields import Field
 from spanwise.model.content import (
     AgentFields,
@@ -164,3 +166,18 @@ class Convention:
     """The setting that makes this instrumentation record content, as an instruction: 'Set X=true.'"""
     records_all: bool = False
     """It records all content that it can, or none: where some is recorded the setting is on."""
+
+
+def fill(fields: msgspec.Struct, more: msgspec.Struct) -> bool:
+    """Take from `more` what `fields` leaves open; whether anything is still open."""
+    still_open = False
+    for name in fields.__struct_fields__:
+        if getattr(fields, name) in (None, ()):  # no tags are none said
+            value = getattr(more, name)
+            if value is None:
+                still_open = True
+            else:
+                setattr(fields, name, value)
+        elif getattr(more, name) is True:  # one dialect's word that a call failed is enough
+            setattr(fields, name, True)
+    return still_open
