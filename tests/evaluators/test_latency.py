@@ -219,6 +219,12 @@ def test_parameters_are_checked(field: str, value: object) -> None:
     assert 0 == Latency(gap_ms=0).gap_ms
 
 
+def test_one_target_alone() -> None:
+    """A target for tools alone is held against tools, whatever models took."""
+    share = scores_of(helper(), call(2, 0, 400), model(3, 400, 900), tool_target_ms=100.0)[0]
+    assert ["The call of search took longer than 100 ms: 400 ms."] == [one for one in share.issues if "took" in one]
+
+
 # Laws
 
 ROWS = st.lists(

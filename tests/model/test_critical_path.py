@@ -334,3 +334,14 @@ def test_a_long_chain_of_calls(depth: int) -> None:
     assert {2: 29_994} == alike(run, {}, {2: "search", 9: "search"}).lost
     star = [work(n, n % 97, n % 97 + 900) for n in range(2, depth)]
     assert alike(run_of(root(30_000), *star), {5: "search"}, {2: "search"}).most
+
+
+def test_pauses() -> None:
+    """Others get their turn while a long run is walked, by either way."""
+    run = run_of(root(30_000), *(work(n, n * 20, n * 20 + 9) for n in range(2, 1200)))
+    told: list[int] = []
+    run.trace.pause = lambda: told.append(1)
+    for way in (spent_of, critical_path_module._walked):
+        told.clear()
+        way(run, {}, {}, named=3, longer_than_ns=5)
+        assert len(told) >= 3

@@ -214,3 +214,13 @@ def test_as_if_each_were_compared_with_each(values: list[object]) -> None:
     seen = [canonical_of(one) for one in calls]
     assert [(seen.index(key), at) for at, key in enumerate(seen) if key in seen[:at]] == duplicates(calls)
     assert not set(near(calls)) & set(duplicates(calls))
+
+
+def test_names_of_a_type_of_their_own() -> None:
+    """A tool's name that is a text of the caller's own type is compared as plain text is."""
+
+    class Name(str):
+        __slots__ = ()
+
+    calls = [call('{"q":"a"}', Name("search")), call('{"q":"b"}'), call('{"q":"a"}')]
+    assert [(0, 2)] == duplicates(calls)

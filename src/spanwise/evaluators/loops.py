@@ -86,8 +86,6 @@ def _signatures(run: Run, bare: Collection[str]) -> Sequence[object]:
         (call.name, b"") if call.name in bare else key or (call.name, canonical_of(call))
         for call, key in zip(asked.calls, asked.keys, strict=True)
     ]
-    if len(set(keys)) == len(keys):
-        return ()
     out: list[object] = list(range(len(run.work)))
     last: dict[tuple[str, bytes], tuple[ToolCall, int]] = {}
     for at, call, key in run.trace.paced(zip(asked.places, asked.calls, keys, strict=True)):

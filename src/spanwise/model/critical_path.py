@@ -63,14 +63,14 @@ def spent_of(run: Run, failed: dict[int, str], repeated: dict[int, str], *, name
     Time within a failed call, in whatever span, is that call's, the outermost one's; else it is the outermost repeated
     call's. Calls are known by the indices of their spans.
     """
-    if SPANS is not None:
-        times = (run.start_ns, run.end_ns)
-        longer = None if run.tally.spanless else longer_than_ns
-        found = SPANS.walk(run.spans, run.root, *times, named, longer, failed, repeated, run.trace.pause)
-        if found is not None:
-            most, lost, gaps = found
-            return Spent(most, lost, None if gaps is None else tuple(_gap(run, *gap) for gap in gaps))
-    return _walked(run, failed, repeated, named, longer_than_ns)
+    times = (run.start_ns, run.end_ns)
+    longer = None if run.tally.spanless else longer_than_ns
+    walk = None if SPANS is None else SPANS.walk
+    found = walk and walk(run.spans, run.root, *times, named, longer, failed, repeated, run.trace.pause)
+    if found is None:
+        return _walked(run, failed, repeated, named, longer_than_ns)
+    most, lost, gaps = found
+    return Spent(most, lost, None if gaps is None else tuple(_gap(run, *gap) for gap in gaps))
 
 
 def _gap(run: Run, start: int, end: int, before: int, after: int) -> Gap:
