@@ -1,0 +1,66 @@
+"""Langfuse's observations: which kind of span each is."""
+
+from __future__ import annotations
+
+from spanwise.conventions import langfuse
+from tests.conventions.test_langfuse import RECORDING, observation
+from tests.recordings_io import made
+from tests.recordings_io import spans as recorded
+
+
+def test_kinds_of_a_recording() -> None:
+    """The graph is the agent, its nodes are workflows."""
+    kinds = {span.name: langfuse.kind(span) for span in recorded(RECORDING)}
+    assert {
+        "research_agent": "agent",
+        "model": "workflow",
+        "tools": "workflow",
+        "ChatOpenAI": "llm",
+        "search_docs": "tool",
+        "calculator": "tool",
+        "kb_retriever": "retrieval",
+    } == kinds
+
+
+def test_agents_are_those_of_the_framework() -> None:
+    """A hook, a parser or a node is no agent for having `agent` in its name; a chain may be one."""
+    named_by_langchain = {"langfuse.observation.metadata.lc_agent_name": '"researcher"'}
+    chain = {"langfuse.observation.type": "chain"}
+    found = [
+        langfuse.kind(span)
+        for span in (
+            observation("agent", "research_agent"),
+            observation("agent", "agent"),
+            observation("agent", "limits.before_agent"),
+            observation("agent", "ToolsAgentOutputParser"),
+            made("researcher", attributes={**chain, **named_by_langchain}),
+            made("model", attributes={**chain, **named_by_langchain}),
+            made("researcher", attributes={**chain, "langfuse.observation.metadata.lc_agent_name": "researcher"}),
+        )
+    ]
+    assert ["agent", "workflow", "workflow", "workflow", "agent", "workflow", "agent"] == found
+
+
+def test_other_kinds() -> None:
+    """Each type has its kind; a type of the app's own has none."""
+    types = ("span", "embedding", "evaluator", "guardrail", "event", "of the app's own")
+    found = [langfuse.kind(observation(kind)) for kind in types]
+    assert ["workflow", "embedding", "evaluation", "guardrail", "other", None] == found
+    assert None is langfuse.kind(made(attributes={"langfuse.observation.type": ["tool"]}))
+
+
+def test_kinds_before_observations_had_types_of_their_own() -> None:
+    """Up to 3.3.0 the LangChain handler wrote tools, retrievers and agents as spans; an app's span stays one."""
+    color = {"metadata.color": "green"}
+    message = {"type": "tool", "name": "add", "tool_call_id": "c1", "content": "2"}
+    state = {"messages": [{"type": "ai", "name": "researcher", "content": "2"}]}
+    found = [
+        langfuse.kind(observation("span", "add", **color, **{"metadata.inputs": {"a": 1}}, level="ERROR")),
+        langfuse.kind(observation("span", "add", **color, output=message)),
+        langfuse.kind(observation("span", "paint", **color, output="done")),
+        langfuse.kind(observation("span", "kb", **{"metadata.ls_retriever_name": "kb"})),
+        langfuse.kind(observation("span", "researcher", output=state)),
+        langfuse.kind(observation("chain", "researcher", output=state)),
+        langfuse.kind(observation("span", "tools", output=state)),
+    ]
+    assert ["tool", "tool", "workflow", "retrieval", "agent", "agent", "workflow"] == found
