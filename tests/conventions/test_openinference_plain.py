@@ -1,41 +1,47 @@
-"""What makes an OpenInference span an ordinary one, and what is odd about the others."""
+"""What is plain about OpenInference's spans of tools and models."""
 
 from __future__ import annotations
 
 import pytest
 
-from spanwise.conventions._openinference_plain import TOOLS, not_found
+from spanwise.conventions import _openinference_plain as plain
+from spanwise.conventions import openinference
 from spanwise.model.content import Memo
-
-
-@pytest.mark.parametrize(
-    ("name", "result", "expected"),
-    [
-        ("search", "Tool not found", True),
-        ("serch", "Error: tool 'serch' not found in any workbench", True),
-        ("search", "Error: tool 'serch' not found", False),
-        ("search", "Error: no page", False),
-        ("search", "Tool not found: try again", False),
-        (None, "Tool not found", True),
-        ("search", {"error": "Tool not found"}, False),
-        ("search", None, False),
-    ],
-)
-def test_a_tool_that_does_not_exist(name: str | None, result: object, expected: bool) -> None:
-    """What AutoGen and CrewAI put into the place of a result says so word for word."""
-    assert expected == not_found(name, result)
+from tests.making import SCOPE, span
 
 
 @pytest.mark.parametrize(
     ("recorded", "expected"),
     [
-        ('{"rows": 2}', {"rows": 2}),
-        ("18 degrees", "18 degrees"),
+        ("42 degrees", "42 degrees"),
+        ('{"a": 1}', {"a": 1}),
+        ("null", "null"),
+        ('{"content": "said", "type": "tool"}', "said"),
+        ('{"content": "said", "tool_call_id": "c1"}', None),
+        ('{"content": "no", "type": "tool", "status": "error"}', None),
+        ("[<a.B object at 0x7f>]", None),
         ("Tool not found", None),
-        ("Error: tool 'serch' not found", None),
-        ('{"type": "tool", "data": {"content": "2", "tool_call_id": "c1"}}', None),
+        ("Error: tool 'x' not found", None),
     ],
 )
-def test_results_that_are_no_more_than_that(recorded: str, expected: object) -> None:
-    """A result that also tells a call's id, or a tool that is not there, is left to a closer look."""
-    assert expected == TOOLS.result(recorded, Memo())
+def test_results_out_of_their_envelopes(recorded: str, expected: object) -> None:
+    """A result that says nothing but itself is plain; one that names its call, or a failure, is not."""
+    assert plain.TOOLS.result is not None
+    assert expected == plain.TOOLS.result(recorded, Memo())
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [("Tool not found", True), ("Error: tool 'x' not found", True), ("Error: tool 'y' not found", False), (7, False)],
+)
+def test_tools_that_were_not_found(result: object, *, expected: bool) -> None:
+    """Only what a framework says of the very tool tells that there is none."""
+    assert expected == plain.not_found("x", result)
+
+
+def test_plain_spans_are_read_as_all_are() -> None:
+    """The fields of plain spans tell what the readers of any span tell."""
+    fields = {"tool.name": "x", "input.value": "{}", "output.value": "found", "tool.id": 7}
+    said = openinference.tool(span(1, attributes=fields), Memo())
+    assert ("x", {}, "found", "7") == (said.name, said.arguments, said.result, said.call_id)
+    assert SCOPE.name not in plain.TOOLS.scopes | plain.MODELS.scopes | plain.ANSWERS.scopes
