@@ -122,21 +122,25 @@ def test_others_may_run_between_the_pieces() -> None:
 
 def test_a_long_run_is_read_in_small_pieces() -> None:
     """The pauses grow with the run, its scores are the same, and what is handed on pauses no more."""
-    tools = [tool(number, parent=1, arguments={"q": number}, result="r") for number in range(2, 402)]
     evaluators = {"tool_arguments": ToolArguments(), "recovery": Recovery(), "loops": Loops()}
-    pauses: list[None] = []
-    found: list[Sequence[Score]] = []
-    for options in ({}, {"pause": lambda: pauses.append(None)}):
-        kept = Kept()
-        pipeline = Pipeline(Scoring(evaluators=evaluators), {"kept": kept}, settings=SETTINGS, **options)
-        for span in (*tools, agent(1)):
-            pipeline.add(span, 0)
-        pipeline.work(10)
-        (result,) = kept.results
-        assert result.run.trace.pause is None
-        found.append(result.scores)
-    assert found[0] == found[1]
-    assert 2 * 400 / 16 < len(pauses)
+    counts: list[int] = []
+    for size in (400, 1600):
+        tools = [tool(number, parent=1, arguments={"q": number}, result="r") for number in range(2, size + 2)]
+        pauses: list[None] = []
+        found: list[Sequence[Score]] = []
+        for options in ({}, {"pause": lambda pauses=pauses: pauses.append(None)}):
+            kept = Kept()
+            pipeline = Pipeline(Scoring(evaluators=evaluators), {"kept": kept}, settings=SETTINGS, **options)
+            for span in (*tools, agent(1)):
+                pipeline.add(span, 0)
+            pipeline.work(10)
+            (result,) = kept.results
+            assert result.run.trace.pause is None
+            found.append(result.scores)
+        assert found[0] == found[1]
+        counts.append(len(pauses))
+    assert 2 * 400 / 64 < counts[0]
+    assert 2 * 1200 / 64 < counts[1] - counts[0]  # compiled code reads up to 64 spans between two pauses
 
 
 def test_what_has_not_ended_is_given_up() -> None:

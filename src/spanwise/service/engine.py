@@ -108,6 +108,7 @@ class Engine:
         self._until = 0.0
         self._beat = time.monotonic()
         self._kept_up = self._looked = 0.0
+        self._seen = 0
         self._thread = threading.Thread(target=self._run, name="spanwise-engine", daemon=True)
         self._syncs: list[asyncio.Future[None]] = []
         self._syncing: asyncio.Task[None] | None = None
@@ -255,10 +256,11 @@ class Engine:
 
     def _pause(self) -> None:
         """Between pieces of work: wait while a sink has too much to do, unless it is time to end."""
-        now = self._beat = time.monotonic()
-        if now - self._looked < 0.002:
+        now, scored = time.monotonic(), self.pipeline.stats.scored
+        self._beat = now
+        if now - self._looked < 0.002 and 8 * (scored - self._seen) < self._most_behind:
             return
-        self._looked = now
+        self._looked, self._seen = now, scored
         delivery = self.pipeline.delivery
         while delivery.backlog > self._most_behind and not (self._until and time.monotonic() > self._until):
             time.sleep(0.005)
