@@ -18,7 +18,7 @@ from spanwise.capture.records import recorder
 from spanwise.model.ports import Record
 from spanwise.pipeline import Pipeline
 
-SLICE_NS = 100_000
+SLICE_NS = 60_000
 _SLEEP_S = 1e-6
 """The shortest sleep that is one: about 60 us. None at all is no sleep in some versions of Python."""
 _IDLE_S = 0.5

@@ -47,7 +47,7 @@ def flows_of(run: Run, calls: Collection[ToolCall], *, deaf: Collection[int] = (
     talk = _Talk(run, forms)
     hidden = run.answer is None
     out: list[Flow] = []
-    for step in run.trace.paced(reversed(_steps(run))):
+    for step in run.trace.paced(reversed(_steps(run)), every=1):  # each reads a text
         if isinstance(step, Retrieval):
             places.update(dict.fromkeys(forms.of(step.query or ""), step))
             hidden = hidden or step.query is None

@@ -130,9 +130,9 @@ class Trace:
                 table[span.parent].append(span.index)
         return table
 
-    def paced(self, items: Iterable[T], /) -> Iterable[T]:
-        """The items, with a pause after every few of them where there is one."""
-        return items if self.pause is None else paced(items, self.pause)
+    def paced(self, items: Iterable[T], /, every: int = _PACE) -> Iterable[T]:
+        """The items, with a pause before every few of them where there is one."""
+        return items if self.pause is None else paced(items, self.pause, every)
 
     def ancestors(self, index: int, /) -> Iterator[Span]:
         """The spans above one, nearest first."""
@@ -144,10 +144,10 @@ class Trace:
             parent = span.parent
 
 
-def paced(items: Iterable[T], pause: Callable[[], None]) -> Iterator[T]:
-    """The items, with a pause after every few of them."""
+def paced(items: Iterable[T], pause: Callable[[], None], every: int = _PACE) -> Iterator[T]:
+    """The items, with a pause before every few of them."""
     for number, item in enumerate(items):
-        if not number % _PACE:
+        if not number % every:
             pause()
         yield item
 
