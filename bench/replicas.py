@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     import grpc
 
 _RUNS, _SPANS = 10, 50
-_REQUESTS, _WARM = 60, 8
+_REQUESTS, _WARM = 100, 25
 _SENDERS = 2
 _ROUNDS = 15
 _TRIES = 2
 _CALM = 0.05
 _TARGET = 1.8
-_START_S, _DEAF_S, _POLL_S = 30.0, 120.0, 0.02
+_START_S, _DEAF_S, _POLL_S = 30.0, 120.0, 0.01
 _BEGUN = 0.1
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _SETTINGS = """
