@@ -19,7 +19,8 @@ from tests.assembly.test_assembler_laws import LIMITS, TIMES, records
 from tests.making import SCOPE, TRACE, log_event, span, span_id, trace_id
 
 WAYS = pytest.mark.parametrize(
-    "compiled", [False, pytest.param(True, marks=pytest.mark.skipif(core is None, reason="not built here"))]
+    "compiled",
+    [False, pytest.param(True, marks=pytest.mark.skipif(core is None, reason="the compiled part was not built here"))],
 )
 
 
