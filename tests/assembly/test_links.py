@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from spanwise.assembly import links
 from spanwise.model.raw import RawSpan, Scope
 from spanwise.native import Linker, core
-from tests.making import span
+from tests.making import agent, span, tool
 from tests.recordings_io import FOLDER, spans
 
 NAMES = sorted(path.name.removesuffix(".facts.json") for path in FOLDER.glob("*.facts.json"))
@@ -216,3 +216,12 @@ def test_impossible_kinds_are_refused(rule: tuple[object, ...]) -> None:
             slow=None,
             unknown=(-1, "other"),
         )
+
+
+def test_without_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it was not built, spans are put in order and linked in Python, with the same outcome."""
+    ordered = [agent(1), tool(2, parent=1), tool(3, parent=9)]
+    expected = links.link(ordered, None)
+    monkeypatch.setattr(links, "_LINKER", None)
+    assert ordered == links.in_order(reversed(ordered), set())
+    assert expected == links.link(ordered, None)

@@ -46,6 +46,8 @@ def test_results_that_are_commands() -> None:
     assert "Successfully transferred to maths" == told_by_command(json.dumps(COMMAND), Memo())
     untold = [COMMAND, "text", json.dumps({**COMMAND, "more": 1}), '{"graph": 1', json.dumps({**COMMAND, "update": []})]
     assert [None] * 5 == [told_by_command(value, Memo()) for value in untold]
+    answered = {**COMMAND, "update": {"messages": [DONE, {"type": "ai", "content": "7"}]}}
+    assert DONE["content"] == told_by_command(json.dumps(answered), Memo())
     attributes = {"gen_ai.tool.name": "transfer_to_maths", "gen_ai.tool.call.result": json.dumps(COMMAND)}
     assert DONE["content"] == _genai.tool(made(scope=_genai_scopes.LANGCHAIN, attributes=attributes), Memo()).result
     assert json.dumps(COMMAND) == _genai.tool(made(attributes=attributes), Memo()).result

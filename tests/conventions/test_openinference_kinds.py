@@ -184,3 +184,11 @@ def test_langchain_agents_without_the_word() -> None:
     compact = {"metadata": '{"lc_agent_name":"köln"}', KIND: "CHAIN", "output.value": "__REDACTED__"}
     assert "agent" == openinference.kind(made("köln", scope=f"@arizeai/{LANGCHAIN_JS}", attributes=compact))
     assert "workflow" == openinference.kind(made("köln", scope=LANGCHAIN, attributes={**metadata, "metadata": 1}))
+
+
+def test_tools_without_names() -> None:
+    """A tool's span that does not name it is a hand-off by its own name, or no tool where a task is called one."""
+    assert "handoff" == kind_of("TOOL", name="handoff to helper")
+    assert "tool" == kind_of("TOOL", name="handoff to helper", tool__name="handoff")
+    assert "tool" == kind_of("TOOL")
+    assert "tool" != kind_of("TOOL", traceloop__span__kind="task")

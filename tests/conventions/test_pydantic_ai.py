@@ -112,6 +112,12 @@ def test_tokens_of_the_cache_in_older_releases() -> None:
     assert (6, None) == cached(cached_content_tokens=6)
     assert (7, None) == cached(cache_read_tokens=7, cached_tokens=4)
     assert (None, None) == cached()
+    both = {
+        "gen_ai.usage.input_tokens": 9,
+        "gen_ai.usage.cache_read.input_tokens": 3,
+        "gen_ai.usage.details.cached_tokens": 4,
+    }
+    assert 3 == pydantic_ai.llm(made(scope=SCOPE, attributes=both), Memo()).cache_read_tokens
 
 
 def test_deferred_tool() -> None:
