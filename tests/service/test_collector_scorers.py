@@ -113,7 +113,7 @@ def test_the_backend_is_away(picture: Picture) -> None:
 def test_langfuse_says_too_many(begin: Callable[..., Picture]) -> None:
     """Langfuse answers 429 for a while: its scores arrive later, all of them, and the others are not held up."""
     with serving() as langfuse:
-        langfuse.per_minute, langfuse.seconds_per_minute = 30, 2.0
+        langfuse.per_minute, langfuse.seconds_per_minute = 6, 2.0
         keys = {"LANGFUSE_PUBLIC_KEY": PUBLIC, "LANGFUSE_SECRET_KEY": SECRET, "LANGFUSE_BASE_URL": langfuse.host}
         picture = begin(environment=keys)
         got, _ = picture.run(traces=100)
