@@ -179,12 +179,30 @@ leads(PyObject *text, Py_ssize_t at, const char *words)
     return stands(text, at - (Py_ssize_t)strlen(words), words);
 }
 
+/* Where a text names a call of a tool, at some place or behind it; -1 where it does not. */
+static Py_ssize_t
+call_in(FactReader *self, PyObject *text, Py_ssize_t at)
+{
+    Py_ssize_t size = PyUnicode_GET_LENGTH(text);
+    if (PyUnicode_KIND(text) != PyUnicode_1BYTE_KIND)
+        return PyUnicode_Find(text, self->mark_of_call, at, size, 1);
+    /* Few words have the one letter by which it is looked for. */
+    const char *letters = (const char *)PyUnicode_1BYTE_DATA(text), *found = letters + at;
+    while ((found = memchr(found, '_', (size_t)(letters + size - found))) != NULL) {
+        Py_ssize_t begin = found - letters - 4;
+        if (begin >= at && size - begin >= 9 && !memcmp(letters + begin, "tool_call", 9))
+            return begin;
+        found++;
+    }
+    return -1;
+}
+
 /* How many calls a text asks for; -1 where it names calls otherwise than those of tools are; -2 with an exception. */
 static Py_ssize_t
 asked_in(FactReader *self, PyObject *text)
 {
-    Py_ssize_t dense = 0, spaced = 0, size = PyUnicode_GET_LENGTH(text), at = 0, found;
-    while ((found = PyUnicode_Find(text, self->mark_of_call, at, size, 1)) >= 0) {
+    Py_ssize_t dense = 0, spaced = 0, at = 0, found;
+    while ((found = call_in(self, text, at)) >= 0) {
         at = found + PyUnicode_GET_LENGTH(self->mark_of_call);
         if (leads(text, found, "server_"))
             return -1;
@@ -324,6 +342,7 @@ facts_all_have_spans(FactReader *self, PyObject *args)
             found = -1;
             break;
         }
+        facts_soon(self, groups, number);
         PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, number));
         found = asking_of(self, group, slow, &last, &asking, &asked);
         Py_DECREF(group);

@@ -6,6 +6,7 @@
 #ifndef SPANWISE_FACTS_H
 #define SPANWISE_FACTS_H
 
+#include "ahead.h"
 #include "fields.h"
 #include <stdint.h>
 
@@ -103,6 +104,31 @@ int facts_plain(FactReader *self, PyObject *raw, PyObject *scopes, const void *r
                 PyObject **attributes, int *failed);
 /* Calls `pause` every so often, unless it is None; -1 with an exception, also where a list is not as long any more. */
 int facts_pace(PyObject *pause, PyObject *list, Py_ssize_t count, Py_ssize_t at);
+
+/* The span at a place of a sequence, or the first of the group of spans that is there; NULL where there is none. */
+static inline PyObject *
+facts_later(FactReader *self, PyObject *sequence, Py_ssize_t at)
+{
+    PyObject *found = at < PySequence_Fast_GET_SIZE(sequence) ? PySequence_Fast_GET_ITEM(sequence, at) : NULL;
+    if (found != NULL && PyList_CheckExact(found) && PyList_GET_SIZE(found))
+        found = PyList_GET_ITEM(found, 0);
+    return found != NULL && Py_IS_TYPE(found, self->span_type) ? facts_raw(self, found) : NULL;
+}
+
+/* Asks for what will be read of the spans further on in a sequence of spans, or of groups of them. */
+ASKING
+facts_soon(FactReader *self, PyObject *sequence, Py_ssize_t at)
+{
+    PyObject *raw = facts_later(self, sequence, at + 3 * AHEAD);
+    if (raw != NULL)
+        soon_whole(raw);
+    raw = facts_later(self, sequence, at + 2 * AHEAD);
+    if (raw != NULL)
+        SOON(slot(raw, self->attributes));
+    raw = facts_later(self, sequence, at + AHEAD);
+    if (raw != NULL)
+        soon_keys(slot(raw, self->attributes));
+}
 
 int tool_rule_take(ToolRule *rule, PyObject *said);
 void tool_rule_clear(ToolRule *rule);

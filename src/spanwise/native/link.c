@@ -3,6 +3,8 @@
  * The twin of `_ordered`, `_link` and the counts of `_completeness` in assembly/tree.py, and of `classify` in
  * conventions/__init__.py, for spans whose attributes are a plain dict or are read late.
  */
+#include "ahead.h"
+#include "ids.h"
 #include "late.h"
 #include <stdint.h>
 
@@ -181,6 +183,49 @@ by_start(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
+/* A span further on in a list; NULL behind its end, and where it is none. */
+static inline PyObject *
+later(Linker *self, PyObject *raws, Py_ssize_t at)
+{
+    PyObject *raw = at < PyList_GET_SIZE(raws) ? PyList_GET_ITEM(raws, at) : NULL;
+    return raw != NULL && Py_IS_TYPE(raw, self->raw_type) ? raw : NULL;
+}
+
+ASKING
+soon_span(PyObject *raws, Py_ssize_t at)
+{
+    if (at < PyList_GET_SIZE(raws))
+        soon_whole(PyList_GET_ITEM(raws, at));
+}
+
+/* Asks for what `order` reads of the spans further on. */
+ASKING
+soon_ordered(Linker *self, PyObject *raws, Py_ssize_t at)
+{
+    soon_span(raws, at + 2 * AHEAD);
+    PyObject *raw = later(self, raws, at + AHEAD);
+    if (raw != NULL) {
+        SOON(slot(raw, self->span_id));
+        SOON(slot(raw, self->start_ns));
+    }
+}
+
+/* Asks for what `link` reads of the spans further on. */
+ASKING
+soon_linked(Linker *self, PyObject *raws, Py_ssize_t at)
+{
+    soon_span(raws, at + 3 * AHEAD);
+    PyObject *raw = later(self, raws, at + 2 * AHEAD);
+    if (raw != NULL) {
+        SOON(slot(raw, self->attributes));
+        SOON(slot(raw, self->end_ns));
+        SOON(slot(raw, self->parent_id));
+    }
+    raw = later(self, raws, at + AHEAD);
+    if (raw != NULL)
+        soon_keys(slot(raw, self->attributes));
+}
+
 /* order(raws): the spans by start as a new list; None where two start together or share an id, or any is odd. */
 static PyObject *
 linker_order(Linker *self, PyObject *raws)
@@ -193,10 +238,12 @@ linker_order(Linker *self, PyObject *raws)
     Entry *entries = PyMem_Malloc((count ? count : 1) * sizeof(Entry));
     if (entries == NULL)
         return PyErr_NoMemory();
-    PyObject *ids = PySet_New(NULL), *found = NULL;
-    int sorted = 1, odd = ids == NULL;
+    Ids ids;
+    PyObject *found = NULL;
+    int sorted = 1, odd = ids_init(&ids, count) < 0;
     for (Py_ssize_t i = 0; i < count && !odd; i++) {
         PyObject *raw = PyList_GET_ITEM(raws, i);
+        soon_ordered(self, raws, i);
         if (!Py_IS_TYPE(raw, self->raw_type) || !whole(slot(raw, self->start_ns), &entries[i].start)) {
             odd = 1;
             break;
@@ -205,18 +252,14 @@ linker_order(Linker *self, PyObject *raws)
         if (i && entries[i].start <= entries[i - 1].start)
             sorted = 0;
         PyObject *id = slot(raw, self->span_id);
-        odd = id == NULL || PySet_Add(ids, id) < 0;
+        odd = id == NULL || ids_add(&ids, id) != 1;
     }
     if (PyErr_Occurred())
         goto done;
-    if (!odd && PySet_GET_SIZE(ids) == count) {
-        if (!sorted)
-            qsort(entries, count, sizeof(Entry), by_start);
-        for (Py_ssize_t i = 1; i < count && !odd; i++)
-            odd = entries[i].start == entries[i - 1].start;
-    }
-    else
-        odd = 1;
+    if (!odd && !sorted)
+        qsort(entries, count, sizeof(Entry), by_start);
+    for (Py_ssize_t i = 1; i < count && !odd && !sorted; i++)
+        odd = entries[i].start == entries[i - 1].start;
     if (odd) {
         found = Py_NewRef(Py_None);
         goto done;
@@ -225,7 +268,7 @@ linker_order(Linker *self, PyObject *raws)
     for (Py_ssize_t i = 0; found != NULL && i < count; i++)
         PyList_SET_ITEM(found, i, Py_NewRef(entries[i].raw));
 done:
-    Py_XDECREF(ids);
+    ids_clear(&ids);
     PyMem_Free(entries);
     return found;
 }
@@ -255,14 +298,30 @@ marks_among(Linker *self, PyObject *attributes)
     while (PyDict_Next(attributes, &at, &name, &value)) {
         if (!PyUnicode_CheckExact(name))
             return ~(uint64_t)0; /* it may be equal to anything */
-        found |= self->sieve[(size_t)PyObject_Hash(name) % SIEVE];
+        Py_hash_t hash = ((PyASCIIObject *)name)->hash;
+        found |= self->sieve[(size_t)(hash == -1 ? PyObject_Hash(name) : hash) % SIEVE];
     }
     return found;
 }
 
+typedef struct {
+    Py_ssize_t run, agent, holder;
+    int role;
+} Place;
+
+typedef struct {
+    Ids index;          /* by a span's id its place among the spans */
+    PyObject **numbers; /* the same numbers in order, behind that of -1 */
+    Place *places;
+    PyObject *scope;    /* of the span before */
+    PyObject *vendors;  /* what `by_scope` has for it, borrowed, or NULL */
+    Py_ssize_t unseen, unended, dropped, limited;
+    int tangled;
+} Work;
+
 /* The dialect (borrowed) and the kind (a new reference) of a span. */
 static int
-classify(Linker *self, PyObject *raw, PyObject **dialect, PyObject **kind)
+classify(Linker *self, PyObject *raw, Work *work, PyObject **dialect, PyObject **kind)
 {
     PyObject *attributes = slot(raw, self->attributes), *scope = slot(raw, self->scope);
     if (attributes == NULL || scope == NULL || !Py_IS_TYPE(scope, self->scope_type)) {
@@ -270,9 +329,14 @@ classify(Linker *self, PyObject *raw, PyObject **dialect, PyObject **kind)
         return -1;
     }
     PyObject *name = slot(scope, self->scope_name);
-    PyObject *vendors = name == NULL ? NULL : PyDict_GetItemWithError(self->by_scope, name);
-    if (vendors == NULL && PyErr_Occurred())
-        return -1;
+    if (scope != work->scope) {
+        PyObject *vendors = name == NULL ? NULL : PyDict_GetItemWithError(self->by_scope, name);
+        if (vendors == NULL && PyErr_Occurred())
+            return -1;
+        Py_XSETREF(work->scope, Py_NewRef(scope));
+        work->vendors = vendors;
+    }
+    PyObject *vendors = work->vendors;
     for (Py_ssize_t i = 0; vendors != NULL && i < PyTuple_GET_SIZE(vendors); i++) {
         PyObject *pair = PyTuple_GET_ITEM(vendors, i); /* two things: what made the linker sees to it */
         int known = ask(PyTuple_GET_ITEM(pair, 1), raw, kind);
@@ -322,30 +386,18 @@ classify(Linker *self, PyObject *raw, PyObject **dialect, PyObject **kind)
     return 0;
 }
 
-typedef struct {
-    Py_ssize_t run, agent, holder;
-    int role;
-} Place;
-
-typedef struct {
-    PyObject *index;    /* a dict: span id -> its number */
-    PyObject **numbers; /* the same numbers in order, behind that of -1 */
-    Place *places;
-    Py_ssize_t unseen, unended, dropped, limited;
-    int tangled;
-} Work;
-
 static int
 number_all(Linker *self, PyObject *ordered, Work *work)
 {
     Py_ssize_t count = PyList_GET_SIZE(ordered);
     work->numbers = PyMem_Calloc(count + 1, sizeof(PyObject *));
     work->places = PyMem_Malloc((count ? count : 1) * sizeof(Place));
-    work->index = PyDict_New();
-    if (work->numbers == NULL || work->places == NULL || work->index == NULL) {
+    if (work->numbers == NULL || work->places == NULL) {
         PyErr_NoMemory();
         return -1;
     }
+    if (ids_init(&work->index, count) < 0)
+        return -1;
     work->numbers[0] = PyLong_FromLong(-1);
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *raw = PyList_GET_ITEM(ordered, i);
@@ -355,8 +407,12 @@ number_all(Linker *self, PyObject *ordered, Work *work)
         }
         work->numbers[i + 1] = PyLong_FromSsize_t(i);
         PyObject *id = slot(raw, self->span_id);
-        if (work->numbers[i + 1] == NULL || id == NULL || PyDict_SetItem(work->index, id, work->numbers[i + 1]) < 0)
+        int added = work->numbers[i + 1] == NULL || id == NULL ? -1 : ids_add(&work->index, id);
+        if (added != 1) {
+            if (!added)
+                PyErr_SetString(PyExc_ValueError, "two spans share an id");
             return -1;
+        }
     }
     return 0;
 }
@@ -384,16 +440,13 @@ static int
 place(Linker *self, PyObject *raw, Py_ssize_t at, int role, Py_ssize_t *parent, Work *work, PyObject *roots,
       PyObject *runs)
 {
-    PyObject *above_id = slot(raw, self->parent_id), *found = NULL;
-    if (above_id != NULL && above_id != Py_None) {
-        found = PyDict_GetItemWithError(work->index, above_id);
-        if (found == NULL && PyErr_Occurred())
-            return -1;
-    }
+    PyObject *above_id = slot(raw, self->parent_id);
+    *parent = above_id != NULL && above_id != Py_None ? ids_find(&work->index, above_id) : -1;
+    if (*parent < -1)
+        return -1;
     Place *own = &work->places[at];
     own->run = own->agent = own->holder = -1;
     own->role = role;
-    *parent = found == NULL ? -1 : PyLong_AsSsize_t(found);
     if (*parent < 0) {
         if (PyList_Append(roots, work->numbers[at + 1]) < 0)
             return -1;
@@ -434,7 +487,7 @@ link_one(Linker *self, PyObject *raw, Py_ssize_t at, Py_ssize_t limit, Work *wor
         dialect = PyTuple_GET_ITEM(pair, 0);
         kind = Py_NewRef(PyTuple_GET_ITEM(pair, 1));
     }
-    else if (classify(self, raw, &dialect, &kind) < 0)
+    else if (classify(self, raw, work, &dialect, &kind) < 0)
         goto done;
     PyObject *bits = PyDict_GetItemWithError(self->roles, kind);
     if (bits == NULL && PyErr_Occurred())
@@ -488,6 +541,7 @@ linker_link(Linker *self, PyObject *args)
             PyErr_SetString(PyExc_RuntimeError, "the list of spans changed while it was linked");
             goto done;
         }
+        soon_linked(self, ordered, i);
         PyObject *raw = Py_NewRef(PyList_GET_ITEM(ordered, i));
         PyObject *span = link_one(self, raw, i, limit, &work, roots, runs);
         Py_DECREF(raw);
@@ -504,7 +558,8 @@ done:
     Py_XDECREF(spans);
     Py_XDECREF(roots);
     Py_XDECREF(runs);
-    Py_XDECREF(work.index);
+    ids_clear(&work.index);
+    Py_XDECREF(work.scope);
     for (Py_ssize_t i = 0; work.numbers != NULL && i <= count; i++)
         Py_XDECREF(work.numbers[i]);
     PyMem_Free(work.numbers);
