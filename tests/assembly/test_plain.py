@@ -148,9 +148,9 @@ class BrokenMemo(Memo):
 
 @compiled
 def test_a_memo_that_fails() -> None:
-    """What the memo raises comes out."""
+    """What the memo raises comes out; it is asked about what does not parse."""
     fields = {"openinference.span.kind": "TOOL", "tool.name": "search", "tool_call.id": "c", "output.value": "x"}
-    run = run_of(span(1, attributes={**fields, "input.value": "{}"}))
+    run = run_of(span(1, attributes={**fields, "input.value": "{un"}))
     spans = run.trace.spans
     with pytest.raises(LookupError, match="broken"):
         reader().tool_calls(list(spans), spans, BrokenMemo(), [], {}, lambda one: None, None)

@@ -10,7 +10,7 @@ from spanwise.assembly.verdicts import says_error
 from spanwise.conventions import CONVENTIONS
 from spanwise.conventions._convention import Convention
 from spanwise.model.calls import LLMCall, ToolCall
-from spanwise.model.content import DECODE, LLMFields, Memo
+from spanwise.model.content import DECODE, LLMFields
 from spanwise.model.effects import is_control
 from spanwise.model.raw import RawSpan, Scope
 from spanwise.model.span import Span, SpanError
@@ -65,7 +65,6 @@ def reader_of(tools: tuple[object, ...], models: tuple[object, ...], answers: tu
         tool_call=ToolCall,
         llm_call=LLMCall,
         llm_fields=LLMFields,
-        memo=Memo,
         tools=tools,
         models=models,
         answers=answers,

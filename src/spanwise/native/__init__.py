@@ -230,7 +230,6 @@ class Core(Protocol):
         tool_call: type,
         llm_call: type,
         llm_fields: type,
-        memo: type,
         tools: tuple[object, ...],
         models: tuple[object, ...],
         answers: tuple[object, ...],

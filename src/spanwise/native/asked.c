@@ -60,6 +60,18 @@ passed(Rest *rest, PyObject *text)
     return 1;
 }
 
+/* Whether a text cannot begin as another does, by the first eight bytes of both. */
+static inline int
+differs(const Rest *rest, PyObject *text)
+{
+    uint64_t own, wanted;
+    if (rest->left < (Py_ssize_t)sizeof(own) || PyUnicode_GET_LENGTH(text) < (Py_ssize_t)sizeof(own))
+        return 0;
+    memcpy(&own, rest->at, sizeof(own));
+    memcpy(&wanted, PyUnicode_1BYTE_DATA(text), sizeof(wanted));
+    return own != wanted;
+}
+
 /* The number that comes next, as it is usually written; -1 where none does, or too great a one. */
 static int
 passed_number(Rest *rest)
@@ -87,7 +99,7 @@ take_leaf(const AnswerRule *rule, PyObject *name, PyObject *value, Flat *flat)
     if (!PyUnicode_CheckExact(name) || !PyUnicode_IS_ASCII(name))
         return 0;
     Rest rest = {PyUnicode_DATA(name), PyUnicode_GET_LENGTH(name)};
-    if (!passed(&rest, rule->leaves[PREFIX]))
+    if (differs(&rest, rule->leaves[PREFIX]) || !passed(&rest, rule->leaves[PREFIX]))
         return 1;
     int is_text = PyUnicode_CheckExact(value);
     if (passed(&rest, rule->leaves[SPEAKER])) {

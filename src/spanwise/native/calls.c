@@ -68,11 +68,7 @@ calls_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static int
 is_number(PyObject *value, long long *number)
 {
-    int overflow = 0;
-    if (value == NULL || !PyLong_CheckExact(value))
-        return 0;
-    *number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    return !overflow && *number > -((long long)1 << 62) && *number < (long long)1 << 62;
+    return is_whole(value, number) && *number > -((long long)1 << 62) && *number < (long long)1 << 62;
 }
 
 typedef struct {

@@ -22,6 +22,17 @@ slot(PyObject *instance, Py_ssize_t at)
     return *(PyObject **)((char *)instance + at);
 }
 
+/* A whole number of 64 bits; no exception is left behind for anything else. */
+static inline int
+is_whole(PyObject *value, long long *number)
+{
+    int overflow = 0;
+    if (value == NULL || !PyLong_CheckExact(value))
+        return 0;
+    *number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return !overflow;
+}
+
 /* Makes a type and adds it to the module. */
 int add_type(PyObject *module, PyType_Spec *spec);
 

@@ -1,8 +1,6 @@
 /* FactReader: the calls of tools and models that left plain spans, made in one go: see facts.h for what is plain. */
 #include "facts.h"
 
-static PyTypeObject *reader_type(PyObject *module);
-
 PyObject *
 facts_raw(FactReader *self, PyObject *span)
 {
@@ -14,7 +12,7 @@ Py_ssize_t
 facts_dialect(FactReader *self, PyObject *span)
 {
     long long found;
-    return facts_whole(slot(span, self->dialect), &found) && found >= 0 && found < self->count ? (Py_ssize_t)found : -1;
+    return is_whole(slot(span, self->dialect), &found) && found >= 0 && found < self->count ? (Py_ssize_t)found : -1;
 }
 
 /* Whether a scope is one of those; what was found for the last one is remembered, for most spans share theirs. */
@@ -53,8 +51,8 @@ facts_plain(FactReader *self, PyObject *raw, PyObject *scopes, const void *rule,
 {
     long long status, end;
     PyObject *events = slot(raw, self->events);
-    if (events == NULL || !PyTuple_CheckExact(events) || !facts_whole(slot(raw, self->status), &status) ||
-        !facts_whole(slot(raw, self->end_ns), &end) || end <= 0)
+    if (events == NULL || !PyTuple_CheckExact(events) || !is_whole(slot(raw, self->status), &status) ||
+        !is_whole(slot(raw, self->end_ns), &end) || end <= 0)
         return 0;
     if (status == FAILED ? failed == NULL : PyTuple_GET_SIZE(events) > 0)
         return 0;
@@ -102,7 +100,7 @@ facts_dealloc(FactReader *self)
                         self->control,               self->failure,               self->prices,
                         self->ok,                    self->error,                 self->from_span,
                         self->json,                  self->mark_of_error,         self->mark_of_call,
-                        (PyObject *)self->memo,      self->decode};
+                        self->decode};
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
         Py_XDECREF(held[i]);
     type->tp_free((PyObject *)self);
@@ -160,7 +158,6 @@ find_places(FactReader *self)
         {self->scope_type, "name", &self->scope_name},   {self->tool_call, "name", &self->call_name},
         {self->tool_call, "call_id", &self->call_id},    {self->tool_call, "raw_result", &self->call_result},
         {self->tool_call, "raw_arguments", &self->call_arguments},
-        {self->memo, "_json", &self->decoded},
         {self->llm_call, "usage", &self->usage},         {self->llm_fields, "overcounted", &self->overcounted},
         {self->llm_fields, "input_tokens", &self->tokens[0]},
         {self->llm_fields, "output_tokens", &self->tokens[1]},
@@ -179,14 +176,13 @@ find_places(FactReader *self)
 static PyObject *
 facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"raw",    "span",    "scope",   "tool_call", "llm_call", "llm_fields", "memo",
-                            "tools",  "models",  "answers", "control",   "failure",  "prices",     "decode",
-                            NULL};
-    PyTypeObject *raw, *span, *scope, *tool_call, *llm_call, *llm_fields, *memo;
+    static char *names[] = {"raw",    "span",    "scope",   "tool_call", "llm_call", "llm_fields", "tools",
+                            "models", "answers", "control", "failure",   "prices",   "decode",     NULL};
+    PyTypeObject *raw, *span, *scope, *tool_call, *llm_call, *llm_fields;
     PyObject *tools, *models, *answers, *control, *failure, *prices, *decode;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!O!O!O!OOOO:FactReader", names, &PyType_Type, &raw,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!O!O!OOOO:FactReader", names, &PyType_Type, &raw,
                                      &PyType_Type, &span, &PyType_Type, &scope, &PyType_Type, &tool_call, &PyType_Type,
-                                     &llm_call, &PyType_Type, &llm_fields, &PyType_Type, &memo, &PyTuple_Type, &tools,
+                                     &llm_call, &PyType_Type, &llm_fields, &PyTuple_Type, &tools,
                                      &PyTuple_Type, &models, &PyTuple_Type, &answers, &control, &failure, &prices,
                                      &decode))
         return NULL;
@@ -199,7 +195,6 @@ facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->tool_call = (PyTypeObject *)Py_NewRef((PyObject *)tool_call);
     self->llm_call = (PyTypeObject *)Py_NewRef((PyObject *)llm_call);
     self->llm_fields = (PyTypeObject *)Py_NewRef((PyObject *)llm_fields);
-    self->memo = (PyTypeObject *)Py_NewRef((PyObject *)memo);
     self->control = Py_NewRef(control);
     self->failure = Py_NewRef(failure);
     self->prices = Py_NewRef(prices);
@@ -241,19 +236,8 @@ static PyType_Spec facts_spec = {
     .slots = facts_slots,
 };
 
-static PyTypeObject *
-reader_type(PyObject *module)
-{
-    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &facts_spec, NULL);
-}
-
 int
 add_facts(PyObject *module)
 {
-    PyTypeObject *type = reader_type(module);
-    if (type == NULL)
-        return -1;
-    int failed = PyModule_AddType(module, type);
-    Py_DECREF(type);
-    return failed;
+    return add_type(module, &facts_spec);
 }

@@ -55,11 +55,10 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyTypeObject *raw_type, *span_type, *scope_type, *tool_call, *llm_call, *llm_fields, *memo;
+    PyTypeObject *raw_type, *span_type, *scope_type, *tool_call, *llm_call, *llm_fields;
     Py_ssize_t span_id, name, start_ns, end_ns, status, attributes, events, scope; /* places in a raw span */
     Py_ssize_t raw, kind, dialect, index, agent, holder;                           /* in a span */
     Py_ssize_t scope_name, call_name, call_id, call_arguments, call_result;
-    Py_ssize_t decoded; /* in a memo */
     Py_ssize_t usage, overcounted, tokens[TOKENS];
     ToolRule **tools; /* by dialect; NULL for those whose spans are never plain */
     ModelRule **models;
@@ -78,17 +77,6 @@ typedef struct {
     const void *rule;
     int odd;
 } LastScope;
-
-/* A whole number of 64 bits; no exception is left behind for anything else. */
-static inline int
-facts_whole(PyObject *value, long long *number)
-{
-    int overflow = 0;
-    if (value == NULL || !PyLong_CheckExact(value))
-        return 0;
-    *number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    return !overflow;
-}
 
 /* The raw span inside a span, borrowed; NULL where it is none. */
 PyObject *facts_raw(FactReader *self, PyObject *span);

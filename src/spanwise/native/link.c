@@ -3,39 +3,12 @@
  * The twin of `_ordered`, `_link` and the counts of `_completeness` in assembly/tree.py, and of `classify` in
  * conventions/__init__.py, for spans whose attributes are a plain dict or are read late.
  */
-#include "ahead.h"
-#include "ids.h"
-#include "late.h"
+#include "link.h"
 #include <stdint.h>
 
 #define PACE 64
 #define MOST_MARKS 64
-/* Names of attributes are told apart by so many bits of their hashes before any is looked up. */
-#define SIEVE 256
-
 enum { RUNNER = 1, AGENT = 2, HOLDER = 4 };
-
-typedef struct {
-    PyObject *key;     /* the attribute that tells the dialect */
-    PyObject *dialect; /* its number */
-    PyObject *kind;    /* what says the kind of a span of that dialect */
-    PyObject *table;   /* the kinds by the value of that attribute, some with what else they take, or NULL */
-} Mark;
-
-typedef struct {
-    PyObject_HEAD
-    PyTypeObject *raw_type;
-    PyTypeObject *span_type;
-    PyTypeObject *scope_type;
-    Py_ssize_t span_id, parent_id, start_ns, end_ns, attributes, scope, remote, dropped, title, scope_name;
-    PyObject *by_scope; /* a dict: the name of a scope -> pairs of a dialect and what says its kinds */
-    PyObject *roles;    /* a dict: kind -> what its spans do in the tree, as bits */
-    PyObject *slow;     /* classifies a span whose attributes are of any other kind */
-    PyObject *unknown;  /* the dialect and kind of a span that nothing knows */
-    Mark *marks;
-    Py_ssize_t count;
-    uint64_t sieve[SIEVE]; /* by a name's hash the marks, as bits, whose key that name may be */
-} Linker;
 
 static void
 linker_dealloc(Linker *self)
@@ -147,17 +120,6 @@ fail:
     return NULL;
 }
 
-/* A whole number of 64 bits; no exception is left behind for anything else. */
-static int
-whole(PyObject *value, long long *number)
-{
-    int overflow = 0;
-    if (value == NULL || !PyLong_CheckExact(value))
-        return 0;
-    *number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    return !overflow;
-}
-
 /* -1, 0 or 1 by the sign of a whole number of any size; 0 with an exception set for anything else. */
 static int
 sign_of(PyObject *value)
@@ -171,106 +133,20 @@ sign_of(PyObject *value)
     return overflow ? overflow : (number > 0) - (number < 0);
 }
 
-typedef struct {
-    long long start;
-    PyObject *raw;
-} Entry;
-
-static int
-by_start(const void *one, const void *other)
-{
-    long long a = ((const Entry *)one)->start, b = ((const Entry *)other)->start;
-    return (a > b) - (a < b);
-}
-
-/* A span further on in a list; NULL behind its end, and where it is none. */
-static inline PyObject *
-later(Linker *self, PyObject *raws, Py_ssize_t at)
-{
-    PyObject *raw = at < PyList_GET_SIZE(raws) ? PyList_GET_ITEM(raws, at) : NULL;
-    return raw != NULL && Py_IS_TYPE(raw, self->raw_type) ? raw : NULL;
-}
-
-ASKING
-soon_span(PyObject *raws, Py_ssize_t at)
-{
-    if (at < PyList_GET_SIZE(raws))
-        soon_whole(PyList_GET_ITEM(raws, at));
-}
-
-/* Asks for what `order` reads of the spans further on. */
-ASKING
-soon_ordered(Linker *self, PyObject *raws, Py_ssize_t at)
-{
-    soon_span(raws, at + 2 * AHEAD);
-    PyObject *raw = later(self, raws, at + AHEAD);
-    if (raw != NULL) {
-        SOON(slot(raw, self->span_id));
-        SOON(slot(raw, self->start_ns));
-    }
-}
-
 /* Asks for what `link` reads of the spans further on. */
 ASKING
 soon_linked(Linker *self, PyObject *raws, Py_ssize_t at)
 {
-    soon_span(raws, at + 3 * AHEAD);
-    PyObject *raw = later(self, raws, at + 2 * AHEAD);
+    linker_soon(raws, at + 3 * AHEAD);
+    PyObject *raw = linker_later(self, raws, at + 2 * AHEAD);
     if (raw != NULL) {
         SOON(slot(raw, self->attributes));
         SOON(slot(raw, self->end_ns));
         SOON(slot(raw, self->parent_id));
     }
-    raw = later(self, raws, at + AHEAD);
+    raw = linker_later(self, raws, at + AHEAD);
     if (raw != NULL)
         soon_keys(slot(raw, self->attributes));
-}
-
-/* order(raws): the spans by start as a new list; None where two start together or share an id, or any is odd. */
-static PyObject *
-linker_order(Linker *self, PyObject *raws)
-{
-    if (!PyList_CheckExact(raws)) {
-        PyErr_SetString(PyExc_TypeError, "order takes a list of spans");
-        return NULL;
-    }
-    Py_ssize_t count = PyList_GET_SIZE(raws);
-    Entry *entries = PyMem_Malloc((count ? count : 1) * sizeof(Entry));
-    if (entries == NULL)
-        return PyErr_NoMemory();
-    Ids ids;
-    PyObject *found = NULL;
-    int sorted = 1, odd = ids_init(&ids, count) < 0;
-    for (Py_ssize_t i = 0; i < count && !odd; i++) {
-        PyObject *raw = PyList_GET_ITEM(raws, i);
-        soon_ordered(self, raws, i);
-        if (!Py_IS_TYPE(raw, self->raw_type) || !whole(slot(raw, self->start_ns), &entries[i].start)) {
-            odd = 1;
-            break;
-        }
-        entries[i].raw = raw;
-        if (i && entries[i].start <= entries[i - 1].start)
-            sorted = 0;
-        PyObject *id = slot(raw, self->span_id);
-        odd = id == NULL || ids_add(&ids, id) != 1;
-    }
-    if (PyErr_Occurred())
-        goto done;
-    if (!odd && !sorted)
-        qsort(entries, count, sizeof(Entry), by_start);
-    for (Py_ssize_t i = 1; i < count && !odd && !sorted; i++)
-        odd = entries[i].start == entries[i - 1].start;
-    if (odd) {
-        found = Py_NewRef(Py_None);
-        goto done;
-    }
-    found = PyList_New(count);
-    for (Py_ssize_t i = 0; found != NULL && i < count; i++)
-        PyList_SET_ITEM(found, i, Py_NewRef(entries[i].raw));
-done:
-    ids_clear(&ids);
-    PyMem_Free(entries);
-    return found;
 }
 
 /* Asks one dialect. 1: it knows the span, `kind` is a new reference; 0: it does not; -1: an exception. */

@@ -118,7 +118,7 @@ static int
 counted(PyObject *value, double *number)
 {
     long long found = 0;
-    if (value != Py_None && (!facts_whole(value, &found) || found < 0 || found > EXACT))
+    if (value != Py_None && (!is_whole(value, &found) || found < 0 || found > EXACT))
         return 0;
     *number = (double)found;
     return 1;
@@ -159,7 +159,7 @@ static PyObject *
 made(FactReader *self, PyObject *span, PyObject *raw, PyObject *usage, PyObject *cost, int estimated)
 {
     long long start, end;
-    if (!facts_whole(slot(raw, self->start_ns), &start) || !facts_whole(slot(raw, self->end_ns), &end) ||
+    if (!is_whole(slot(raw, self->start_ns), &start) || !is_whole(slot(raw, self->end_ns), &end) ||
         slot(span, self->index) == NULL || slot(span, self->agent) == NULL || slot(raw, self->span_id) == NULL) {
         PyErr_SetString(PyExc_TypeError, "a span without an index, an agent, times or an id");
         return NULL;
@@ -197,7 +197,7 @@ take(FactReader *self, Work *work, PyObject *span, PyObject *raw, PyObject **cal
     PyObject *attributes = NULL, *values[MOST_FIELDS], *cost = NULL;
     long long start;
     int estimated;
-    if (rule == NULL || !facts_whole(slot(raw, self->start_ns), &start))
+    if (rule == NULL || !is_whole(slot(raw, self->start_ns), &start))
         return 0;
     int plain = facts_plain(self, raw, rule->scopes, rule, &work->last, &attributes, NULL);
     for (Py_ssize_t i = 0; plain == 1 && i < PyTuple_GET_SIZE(rule->absent); i++) {

@@ -63,23 +63,21 @@ spans_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static int
 is_time(PyObject *value, int64_t *number)
 {
-    int overflow = 0;
-    if (value == NULL || !PyLong_CheckExact(value))
+    long long found;
+    if (!is_whole(value, &found))
         return 0;
-    long long found = PyLong_AsLongLongAndOverflow(value, &overflow);
     *number = found;
-    return !overflow && found >= 0 && found < LATEST;
+    return found >= 0 && found < LATEST;
 }
 
 static int
 is_place(PyObject *value, Py_ssize_t *number)
 {
-    int overflow = 0;
-    if (value == NULL || !PyLong_CheckExact(value))
+    long long found;
+    if (!is_whole(value, &found))
         return 0;
-    long long found = PyLong_AsLongLongAndOverflow(value, &overflow);
     *number = (Py_ssize_t)found;
-    return !overflow && found >= -1 && found < PY_SSIZE_T_MAX;
+    return found >= -1 && found < PY_SSIZE_T_MAX;
 }
 
 /* The place of the span with an index; -1 where the run has none. */

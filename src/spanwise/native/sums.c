@@ -44,7 +44,7 @@ facts_tokens(FactReader *self, PyObject *calls)
             PyObject *value = slot(usage, self->tokens[kind]);
             if (value == Py_None)
                 continue;
-            sound = facts_whole(value, &number) && number >= 0 && number < MOST_TOKENS && sums[kind] < MOST_TOKENS;
+            sound = is_whole(value, &number) && number >= 0 && number < MOST_TOKENS && sums[kind] < MOST_TOKENS;
             known[kind] = 1;
             sums[kind] += sound ? number : 0;
         }
