@@ -354,7 +354,7 @@ facts_all_have_spans(FactReader *self, PyObject *args)
             found = -1;
             break;
         }
-        facts_soon(self, groups, number);
+        facts_soon(self, groups, number, NULL);
         PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, number));
         found = asking_of(self, group, slow, &last, &asking, &asked);
         Py_DECREF(group);

@@ -1,5 +1,9 @@
 /* FactReader: the calls of tools and models that left plain spans, made in one go: see facts.h for what is plain. */
 #include "facts.h"
+#include "ahead.h"
+
+/* So many fields of a span, the first ones, hold text that was not looked at yet. */
+#define FIELDS_AHEAD 4
 
 PyObject *
 facts_raw(FactReader *self, PyObject *span)
@@ -59,6 +63,53 @@ facts_plain(FactReader *self, PyObject *raw, PyObject *scopes, const void *rule,
     if (failed != NULL)
         *failed = status == FAILED;
     return facts_attributes(self, raw, scopes, rule, last, attributes);
+}
+
+/* The raw span of the span at a place, or of the first of the group of spans that is there; NULL where there is none. */
+static inline PyObject *
+later(FactReader *self, PyObject *sequence, Py_ssize_t at, PyObject **span)
+{
+    PyObject *found = at < PySequence_Fast_GET_SIZE(sequence) ? PySequence_Fast_GET_ITEM(sequence, at) : NULL;
+    if (found != NULL && PyList_CheckExact(found) && PyList_GET_SIZE(found))
+        found = PyList_GET_ITEM(found, 0);
+    *span = found;
+    return found == NULL ? NULL : facts_raw(self, found);
+}
+
+ASKING
+soon_values(const Fields *fields, PyObject *attributes)
+{
+    for (Py_ssize_t i = 0; i < fields->count && i < FIELDS_AHEAD; i++) {
+        PyObject *keys = fields->fields[i].keys;
+        PyObject *name = PyTuple_GET_SIZE(keys) ? PyTuple_GET_ITEM(keys, 0) : NULL;
+        PyObject *value = name == NULL ? NULL : PyDict_GetItemWithError(attributes, name);
+        if (value != NULL)
+            soon_whole(value);
+        else
+            PyErr_Clear(); /* whoever reads it will see for himself */
+    }
+}
+
+void
+facts_soon(FactReader *self, PyObject *sequence, Py_ssize_t at, void *const *rules)
+{
+    PyObject *span, *raw = later(self, sequence, at + 3 * AHEAD, &span);
+    if (raw != NULL)
+        soon_whole(raw);
+    raw = later(self, sequence, at + 2 * AHEAD, &span);
+    if (raw != NULL)
+        SOON(slot(raw, self->attributes));
+    raw = later(self, sequence, at + AHEAD, &span);
+    if (raw != NULL)
+        soon_keys(slot(raw, self->attributes));
+    raw = rules == NULL ? NULL : later(self, sequence, at + AHEAD / 2, &span);
+    PyObject *attributes = raw == NULL ? NULL : slot(raw, self->attributes);
+    Py_ssize_t dialect = attributes != NULL && PyDict_CheckExact(attributes) ? facts_dialect(self, span) : -1;
+    if (dialect >= 0 && rules[dialect] != NULL) {
+        Py_INCREF(attributes);
+        soon_values(rules[dialect], attributes);
+        Py_DECREF(attributes);
+    }
 }
 
 int

@@ -6,7 +6,6 @@
 #ifndef SPANWISE_FACTS_H
 #define SPANWISE_FACTS_H
 
-#include "ahead.h"
 #include "fields.h"
 #include <stdint.h>
 
@@ -20,7 +19,7 @@
 
 /* How the tools' spans of a dialect are read. */
 typedef struct {
-    Fields fields;        /* name, arguments, result, id; of all that follow each must be false or empty */
+    Fields fields;        /* first of all, see `facts_soon`: name, arguments, result, id; of all that follow each must be false or empty */
     PyObject *scopes;     /* a frozenset: the scopes that write them otherwise */
     PyObject *names;      /* a frozenset: what is no tool's own name */
     PyObject *ids;        /* a frozenset: what is no call's id */
@@ -35,7 +34,7 @@ typedef struct {
 
 /* How the models' spans of a dialect are read. */
 typedef struct {
-    Fields fields;    /* in the order of the record */
+    Fields fields;    /* first of all, in the order of the record */
     PyObject *scopes; /* a frozenset: the scopes that write them otherwise */
     PyObject *absent; /* a tuple: the attributes of spans that take a closer look */
     int whole;
@@ -93,30 +92,9 @@ int facts_plain(FactReader *self, PyObject *raw, PyObject *scopes, const void *r
 /* Calls `pause` every so often, unless it is None; -1 with an exception, also where a list is not as long any more. */
 int facts_pace(PyObject *pause, PyObject *list, Py_ssize_t count, Py_ssize_t at);
 
-/* The span at a place of a sequence, or the first of the group of spans that is there; NULL where there is none. */
-static inline PyObject *
-facts_later(FactReader *self, PyObject *sequence, Py_ssize_t at)
-{
-    PyObject *found = at < PySequence_Fast_GET_SIZE(sequence) ? PySequence_Fast_GET_ITEM(sequence, at) : NULL;
-    if (found != NULL && PyList_CheckExact(found) && PyList_GET_SIZE(found))
-        found = PyList_GET_ITEM(found, 0);
-    return found != NULL && Py_IS_TYPE(found, self->span_type) ? facts_raw(self, found) : NULL;
-}
-
-/* Asks for what will be read of the spans further on in a sequence of spans, or of groups of them. */
-ASKING
-facts_soon(FactReader *self, PyObject *sequence, Py_ssize_t at)
-{
-    PyObject *raw = facts_later(self, sequence, at + 3 * AHEAD);
-    if (raw != NULL)
-        soon_whole(raw);
-    raw = facts_later(self, sequence, at + 2 * AHEAD);
-    if (raw != NULL)
-        SOON(slot(raw, self->attributes));
-    raw = facts_later(self, sequence, at + AHEAD);
-    if (raw != NULL)
-        soon_keys(slot(raw, self->attributes));
-}
+/* Asks for what will be read of the spans further on in a sequence of spans, or of groups of them: at last for the values
+ * of their fields. `rules` are those of the dialects, each of which begins with its fields; or NULL. */
+void facts_soon(FactReader *self, PyObject *sequence, Py_ssize_t at, void *const *rules);
 
 int tool_rule_take(ToolRule *rule, PyObject *said);
 void tool_rule_clear(ToolRule *rule);

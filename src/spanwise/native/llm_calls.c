@@ -251,7 +251,7 @@ facts_llm_calls(FactReader *self, PyObject *args)
     for (; at < count; at++) {
         if (facts_pace(pause, groups, count, at) < 0)
             break;
-        facts_soon(self, groups, at);
+        facts_soon(self, groups, at, (void *const *)self->models);
         PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, at)), *call = call_of(self, &work, group, slow);
         Py_DECREF(group);
         int failed = call == NULL || PyList_Append(found, call) < 0;

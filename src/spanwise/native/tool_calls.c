@@ -377,7 +377,7 @@ facts_tool_calls(FactReader *self, PyObject *args)
     for (Py_ssize_t at = 0; at < count; at++) {
         if (facts_pace(pause, tools, count, at) < 0)
             break;
-        facts_soon(self, tools, at);
+        facts_soon(self, tools, at, (void *const *)self->tools);
         PyObject *span = Py_NewRef(PySequence_Fast_GET_ITEM(tools, at)), *raw = Py_XNewRef(facts_raw(self, span));
         int taken = raw == NULL ? 0 : take(self, &work, span, raw);
         if (taken == 0) {
