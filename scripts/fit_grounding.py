@@ -85,10 +85,10 @@ def fit(sets: Sequence[Sequence[Row]], use: Sequence[int] | None = None, *, pena
     """The weights that tell the supported claims of some sets from the others; `use` are the features looked at."""
     use = range(len(NAMES)) if use is None else use
     rows = [(row, 1000 / len(one)) for one in sets for row in one]
-    total = sum(worth for _, worth in rows)
-    means = [sum(row.values[k] * worth for row, worth in rows) / total for k in range(len(NAMES))]
+    total = math.fsum(worth for _, worth in rows)
+    means = [math.fsum(row.values[k] * worth for row, worth in rows) / total for k in range(len(NAMES))]
     spreads = [
-        math.sqrt(sum((row.values[k] - means[k]) ** 2 * worth for row, worth in rows) / total) or 1.0
+        math.sqrt(math.fsum((row.values[k] - means[k]) ** 2 * worth for row, worth in rows) / total) or 1.0
         for k in range(len(NAMES))
     ]
     made = [
@@ -110,7 +110,7 @@ def _newton(made: Sequence[tuple[list[float], bool, float]], penalty: float) -> 
         gradient = [0.0] + [penalty * one for one in weights[1:]]
         hessian = [[penalty if a == b and a else 1e-9 if a == b else 0.0 for b in range(size)] for a in range(size)]
         for values, supported, worth in made:
-            p = 1 / (1 + math.exp(-sum(w * v for w, v in zip(weights, values, strict=True))))
+            p = 1 / (1 + math.exp(-math.fsum(w * v for w, v in zip(weights, values, strict=True))))
             error, bend = worth * (p - supported), worth * p * (1 - p)
             for a, one in enumerate(values):
                 gradient[a] += error * one
@@ -169,7 +169,7 @@ def cross_validated(
                         scores[name][at] = score(row, weights)
         for name, rows in sets.items():
             found[name].append(auroc(scores[name], [row.supported for row in rows]))
-    return {name: sum(values) / len(values) for name, values in found.items()}
+    return {name: math.fsum(values) / len(values) for name, values in found.items()}
 
 
 def _folds(rows: Sequence[Row], seed: int) -> list[int]:
@@ -202,7 +202,7 @@ def threshold(sets: Mapping[str, Sequence[Row]], weights: Weights) -> float:
             for label in (True, False):
                 those = [score_of(row.values, weights) >= bound for row in rows if row.supported == label]
                 shares.append(sum(one == label for one in those) / len(those))
-        return sum(shares)
+        return math.fsum(shares)
 
     return max((number / 100 for number in range(20, 81)), key=right)
 

@@ -27,6 +27,11 @@ def test_of_a_single_value() -> None:
     assert [7.0] * 4 == [mean([7.0]), *(percentile([7.0], share) for share in (0.0, 0.5, 1.0))]
 
 
+def test_fractions_are_summed_exactly() -> None:
+    """The mean is the same in every order, and by every version of Python."""
+    assert [0.1, 0.5 / 3] == [mean([0.1] * 10), mean([1e16, 0.5, -1e16])]
+
+
 @given(VALUES)
 def test_against_the_standard_library(values: list[float]) -> None:
     """Mean and median are the standard library's."""

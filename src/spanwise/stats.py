@@ -1,4 +1,8 @@
-"""Arithmetic on lists of numbers, and on counts of trials."""
+"""Arithmetic on lists of numbers, and on counts of trials.
+
+Fractions are summed by `math.fsum`, here and wherever a score depends on it: what `sum` makes of them depends on their
+order, and since Python 3.12 on the version.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ Z_95 = 1.959963984540054
 
 def mean(values: Sequence[float]) -> float:
     """The arithmetic mean of at least one value."""
-    return sum(values) / len(values)
+    return math.fsum(values) / len(values)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -65,6 +65,13 @@ def test_windows_reach_across_borders() -> None:
     assert {0, 1} == index.held() == index.held()
 
 
+def test_equal_shares_weigh_the_same() -> None:
+    """What words weigh together does not hang on their order, nor on the version of Python: a tie stays one."""
+    weights = dict.fromkeys(range(10), 0.1) | {10: 1.0}
+    worth = weight_of(weights)
+    assert worth(frozenset(range(10))) == worth(frozenset({10})) == 1.0
+
+
 def test_each_text_is_apart() -> None:
     """No window reaches from one text into the next."""
     index = indexed("alpha omega", "alpha", "omega", "nothing")

@@ -8,6 +8,7 @@ what was not cached), unless a provider's own numbers were passed on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
@@ -224,7 +225,7 @@ def _cost(details: Fields | None) -> float | None:
     if total is not None:
         return total
     parts = [number for number in map(number_of, details.values()) if number is not None]
-    return sum(parts) if parts else None
+    return math.fsum(parts) if parts else None
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:

@@ -228,7 +228,7 @@ def matching(claim: Read, index: Index) -> Steps[Match]:
     yield
     numbers_apart = yield from _numbers_apart(claim, index, windows[:2])
     found = windows[0].found if windows else frozenset[int]()
-    share = worth(found) / (sum(claim.weights.values()) or 1.0)
+    share = worth(found) / (math.fsum(claim.weights.values()) or 1.0)
     said = [word.text for word in claim.words]
     length = max(len(said), 1)
     values = (

@@ -242,7 +242,7 @@ class Index:
                 if mask:
                     rate = worth.get(mask)
                     if rate is None:
-                        rate = worth[mask] = sum(rarity[slot] for slot in slots_of(mask))
+                        rate = worth[mask] = math.fsum(rarity[slot] for slot in slots_of(mask))
                     rated.append((rate, -number))
             top = nlargest(most, top + rated)
             yield
@@ -366,6 +366,6 @@ def weight_of(slots: Mapping[int, float]) -> Callable[[frozenset[int]], float]:
 
     def worth(found: frozenset[int]) -> float:
         met = keys & found
-        return sum(map(slots.__getitem__, met)) if met else 0.0
+        return math.fsum(map(slots.__getitem__, met)) if met else 0.0
 
     return worth
