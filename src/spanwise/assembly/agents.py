@@ -32,7 +32,7 @@ def agents(run: Run) -> tuple[Agent, ...]:
             node = span.kind == "workflow" and span.attributes.get("gen_ai.operation.name") == "invoke_agent"
             if isinstance(name, str) and name not in ("", NAMELESS) and not node:  # a node is said to be one, too
                 spans.setdefault(name, []).append(span.index)
-    return tuple(Agent(name=name, spans=tuple(found)) for name, found in spans.items())
+    return tuple([Agent(name=name, spans=tuple(found)) for name, found in spans.items()])
 
 
 def agent_name(run: Run, index: int) -> str | None:

@@ -22,13 +22,14 @@ def llm_calls(run: Run) -> tuple[LLMCall, ...]:
     """The logical model calls, by start; none where a span holds a number of them that it does not tell."""
     groups = run.llm_groups
     of_google = [group for group in groups if group[0].raw.scope.name in GOOGLE]
-    if any(_calls_by_itself(run, group) for group in of_google):
+    if of_google and any(_calls_by_itself(run, group) for group in of_google):
         return ()
     found = _calls(run, groups)
     if not conventions.SUMMING.isdisjoint([group[0].dialect for group in groups]):
         for call in running.take_apart(run, found):
             call.cost_usd, call.cost_estimated = _cost(call.usage, call.start_ns)
-    held = [call for span in run.by_kind.get("agent", ()) for call in _held(run, span)]
+    holding = [span for span in run.by_kind.get("agent", ()) if span.dialect in conventions.HOLDING]
+    held = [call for span in holding for call in _held(run, span)] if holding else ()
     return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
 
 

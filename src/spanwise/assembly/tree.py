@@ -20,6 +20,7 @@ from spanwise.model.span import Span
 from spanwise.model.trace import Trace
 
 _FACTS = SpanFacts()
+_WHOLE = Completeness()
 
 
 def build_trace(
@@ -167,8 +168,14 @@ def _inherit(spans: list[Span], at: int, adopted: Mapping[int, int], run_roots: 
 
 def _completeness(ordered: list[RawSpan], roots: list[int], flaws: Sequence[int], lost: Sequence[str]) -> Completeness:
     reasons = list(lost)
-    if ordered and not any(ordered[at].parent_id is None or ordered[at].parent_remote for at in roots):
-        reasons.append("root span missing")
+    for at in roots:
+        if ordered[at].parent_id is None or ordered[at].parent_remote:
+            break
+    else:
+        if ordered:
+            reasons.append("root span missing")
+    if not reasons and not any(flaws):
+        return _WHOLE
     for count, said in zip(flaws, _FLAWS, strict=True):
         if count:
             reasons.append(said.format(f"{count} span{'s' if count > 1 else ''}"))

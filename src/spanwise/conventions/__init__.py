@@ -165,6 +165,8 @@ _TELLING_SCOPES = frozenset(scope for c in CONVENTIONS if c.error is not None fo
 """The attributes and scopes of the dialects that say more of a failure than the generic one."""
 SUMMING = frozenset(index for index, convention in enumerate(CONVENTIONS) if convention.sums)
 """The dialects whose model calls count the tokens of those before them."""
+HOLDING = frozenset(index for index, convention in enumerate(CONVENTIONS) if convention.model_calls is not None)
+"""The dialects whose agents' spans hold model calls."""
 _LAST = len(CONVENTIONS) - 1
 UNKNOWN = -1
 """The dialect of a span that no convention knows."""

@@ -192,8 +192,7 @@ class Handoff(msgspec.Struct, kw_only=True):
     span_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
+class Agent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One logical agent of a run, named once however many spans carry it."""
 
     name: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -79,8 +78,7 @@ SPANS = None if core is None else core.Spans(raw=RawSpan, span=Span, roles=_ROLE
 """What reads the spans of a run in compiled code; None where there is none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpanError:
+class SpanError(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a failed span says of its failure."""
 
     type: str = ""
