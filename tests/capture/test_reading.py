@@ -56,8 +56,7 @@ class Other(SpanContext):
 def plain(span: ReadableSpan) -> SpanParts:
     """The parts, asked for one by one."""
     return (
-        span.context.trace_id,
-        span.context.span_id,
+        span.context,
         span.parent,
         span.name,
         span.start_time,
@@ -113,9 +112,9 @@ def test_the_parts_of_a_span(door: Callable[[ReadableSpan], SpanParts | None], s
     """They are what the span says of itself; the attributes are a dict of their own."""
     found = door(span)
     assert found is not None
-    assert plain(span) == (*found[:8], tuple(found[8]), *found[9:])
-    assert type(found[7]) is dict
-    assert found[7] is not span.attributes
+    assert plain(span) == (*found[:7], tuple(found[7]), *found[8:])
+    assert type(found[6]) is dict
+    assert found[6] is not span.attributes
 
 
 def test_a_live_span(door: Callable[[ReadableSpan], SpanParts | None]) -> None:
@@ -125,7 +124,7 @@ def test_a_live_span(door: Callable[[ReadableSpan], SpanParts | None]) -> None:
     found = door(span)
     span.set_attribute("b", 2)
     assert found is not None
-    assert (None, {"a": 1}) == (found[5], found[7])
+    assert (None, {"a": 1}) == (found[4], found[6])
 
 
 @pytest.mark.parametrize("kind", [ReadableSpan, Renamed])

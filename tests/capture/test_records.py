@@ -18,9 +18,19 @@ from spanwise.capture.records import OWN_SCOPES, recorder
 from spanwise.model.raw import LogEvent, RawEvent, RawSpan, Scope
 from spanwise.native import core
 
+
+class Other(SpanContext):
+    """A context of somebody's, which has its ids elsewhere."""
+
+    @property
+    def span_id(self) -> int:
+        return 99
+
+
+HERE = SpanContext(1, 2, is_remote=False)
 RESOURCE = Resource({"service.name": "app"})
 SCOPES = [None, *(InstrumentationScope(name, "1") for name in ("app", "other", *OWN_SCOPES, f"{OWN_SCOPES[0]}.more"))]
-PARENTS = [None, SpanContext(1, 5, is_remote=False), SpanContext(1, 6, is_remote=True)]
+PARENTS = [None, SpanContext(1, 5, is_remote=False), SpanContext(1, 6, is_remote=True), Other(1, 7, is_remote=True)]
 STATUSES = [
     Status(),
     Status(StatusCode.OK),
@@ -36,8 +46,7 @@ def captured(draw: st.DrawFn) -> Captured:
     if draw(st.integers(0, 5)) == 0:
         return (1, 2, "event", 3, {"a": 1}, "body", scope, resource)
     return (
-        1,
-        draw(st.integers(0, 1 << 63)),
+        draw(st.sampled_from([SpanContext, Other]))(1, draw(st.integers(0, 1 << 63)), is_remote=False),
         draw(st.sampled_from(PARENTS)),
         draw(st.text()),
         draw(st.none() | st.integers(0, 9)),
@@ -60,8 +69,7 @@ def in_python(monkeypatch: pytest.MonkeyPatch) -> records.Record:
 def test_a_span(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that was captured of a span is in its record, in the protocol's numbers."""
     parts = (
-        1,
-        2,
+        HERE,
         PARENTS[2],
         "n",
         3,
@@ -89,7 +97,7 @@ def test_a_log_event() -> None:
 def test_scopes_are_made_once() -> None:
     """Records of one scope and resource share what was made of them, also when others come between."""
     record_of = recorder()
-    parts = [(1, 2, None, "n", 3, 4, STATUSES[0], {}, (), SpanKind.INTERNAL, scope, RESOURCE) for scope in SCOPES[1:3]]
+    parts = [(HERE, None, "n", 3, 4, STATUSES[0], {}, (), SpanKind.INTERNAL, scope, RESOURCE) for scope in SCOPES[1:3]]
     first, other, again = (record_of(parts[at]) for at in (0, 1, 0))
     assert isinstance(first, RawSpan)
     assert isinstance(again, RawSpan)
@@ -118,17 +126,19 @@ def test_the_compiled_part_makes_the_same(items: list[Captured]) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        {2: SimpleNamespace(span_id=1)},
-        {2: "no context"},
-        {6: SimpleNamespace()},
-        {6: SimpleNamespace(status_code=StatusCode.OK)},
-        {9: "no kind"},
-        {9: SimpleNamespace(value="text")},
+        {0: SimpleNamespace(trace_id=1)},
+        {0: "no context"},
+        {1: SimpleNamespace(span_id=1)},
+        {1: "no context"},
+        {5: SimpleNamespace()},
+        {5: SimpleNamespace(status_code=StatusCode.OK)},
+        {8: "no kind"},
+        {8: SimpleNamespace(value="text")},
     ],
 )
 def test_somebodys_parts(odd: dict[int, object], monkeypatch: pytest.MonkeyPatch) -> None:
     """What is no span's part is an error that comes out, compiled or not."""
-    parts = [1, 2, None, "n", 3, 4, STATUSES[0], {}, (), SpanKind.INTERNAL, SCOPES[1], RESOURCE]
+    parts = [HERE, None, "n", 3, 4, STATUSES[0], {}, (), SpanKind.INTERNAL, SCOPES[1], RESOURCE]
     for at, value in odd.items():
         parts[at] = value
     for record_of in (recorder(), in_python(monkeypatch)):
@@ -140,9 +150,11 @@ def test_somebodys_parts(odd: dict[int, object], monkeypatch: pytest.MonkeyPatch
 def test_what_the_compiled_part_is_given() -> None:
     """It takes what was captured, and nothing else."""
     assert core is not None
-    made = core.Recorder(RawSpan, lambda parts: parts, lambda scope, resource: 1 / 0, (1, 2, 3))
+    made = core.Recorder(RawSpan, lambda parts: parts, lambda scope, resource: 1 / 0, (1, 2, 3), None)
     assert made("anything") == "anything"
     with pytest.raises(ZeroDivisionError):
-        made((1, 2, None, "n", 3, 4, STATUSES[0], {}, (), SpanKind.INTERNAL, None, None))
+        made((HERE, None, "n", 3, 4, STATUSES[0], {}, (), SpanKind.INTERNAL, None, None))
     with pytest.raises(TypeError, match="takes what was captured"):
         made()
+    with pytest.raises(TypeError, match="a class of tuples"):
+        core.Recorder(RawSpan, None, None, (1, 2, 3), int)

@@ -153,10 +153,9 @@ def _is_known(span: object) -> bool:
 def _read(span: ReadableSpan) -> SpanParts | None:
     if type(span) is ReadableSpan:
         context, attributes, events = span._context, span._attributes, span._events
-        if type(context) is SpanContext and type(attributes) is BoundedAttributes and type(events) is BoundedList:
+        if context is not None and type(attributes) is BoundedAttributes and type(events) is BoundedList:
             return (
-                context[0],
-                context[1],
+                context,
                 span._parent,
                 span._name,
                 span._start_time,

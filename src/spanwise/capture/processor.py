@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from opentelemetry.context import Context
 from opentelemetry.sdk._logs import LogRecordProcessor
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.trace import SpanContext
 
 from spanwise.capture._mark import ENTERED
 from spanwise.capture.intake import Intake
@@ -41,13 +42,15 @@ class SpanCapture(SpanProcessor):
         self._flush = flush
         self._close = close
         self._read = read
+        self._near: SpanContext | None = None
+        """The last parent of this process: most spans have that of the one before them, and to ask it takes longer."""
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Stamp the span with what `spanwise.context` holds, if it was ever entered, and if work begins here anyway."""
         try:
             if not ENTERED.ever:
                 parent = span.parent
-                if parent is not None and not parent.is_remote:
+                if parent is not None and (parent is self._near or not parent.is_remote):
                     return
             self._stamp(span, parent_context)
         except Exception:  # noqa: BLE001  (the app must not see it)
@@ -64,11 +67,13 @@ class SpanCapture(SpanProcessor):
             if parts is None:
                 return
             if due:
-                self._intake.weigh(parts[7], parts[8])
+                self._intake.weigh(parts[6], parts[7])
             append(parts)
-            parent = parts[2]
-            if parent is None or parent.is_remote:
+            parent = parts[1]
+            if parent is None or (parent is not self._near and parent.is_remote):
                 self._notify()
+            else:
+                self._near = parent
         except Exception:  # noqa: BLE001  (the app must not see it)
             _fail(self._intake, span.context)
 

@@ -16,8 +16,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status
 
 SpanParts: TypeAlias = tuple[
-    int,
-    int,
+    SpanContext,
     SpanContext | None,
     str,
     int | None,
@@ -29,7 +28,7 @@ SpanParts: TypeAlias = tuple[
     InstrumentationScope | None,
     Resource,
 ]
-"""Trace id, span id, parent, name, start, end, status, attributes, events, kind, scope and resource of a span."""
+"""Context, parent, name, start, end, status, attributes, events, kind, scope and resource of a span."""
 Read: TypeAlias = Callable[[ReadableSpan], SpanParts | None]
 """Takes the parts out of a span; None for a span without a context."""
 
@@ -58,20 +57,17 @@ _events = cast("Callable[[ReadableSpan], Sequence[Event]]", getter(ReadableSpan,
 _kind = cast("Callable[[ReadableSpan], SpanKind]", getter(ReadableSpan, "kind"))
 _scope = cast("Callable[[ReadableSpan], InstrumentationScope | None]", getter(ReadableSpan, "instrumentation_scope"))
 _resource = cast("Callable[[ReadableSpan], Resource]", getter(ReadableSpan, "resource"))
-_trace_id = cast("Callable[[SpanContext], int]", getter(SpanContext, "trace_id"))
-_span_id = cast("Callable[[SpanContext], int]", getter(SpanContext, "span_id"))
 
 
 def read(span: ReadableSpan) -> SpanParts | None:
-    """The parts of a span, but for its links, of which the SDK would make a copy."""
+    """The parts of a span, but for its links, of which the SDK would make a copy; its context has its ids."""
     if type(span) is not ReadableSpan:
         return read_any(span)
     context = _context(span)
-    if type(context) is not SpanContext:
-        return read_any(span)
+    if context is None:
+        return None
     return (
-        _trace_id(context),
-        _span_id(context),
+        context,
         _parent(span),
         _name(span),
         _start(span),
@@ -91,8 +87,7 @@ def read_any(span: ReadableSpan) -> SpanParts | None:
     if context is None:
         return None
     return (
-        context.trace_id,
-        context.span_id,
+        context,
         span.parent,
         span.name,
         span.start_time,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
 from spanwise.capture.intake import Captured, EventParts
 from spanwise.model.raw import LogEvent, RawEvent, RawSpan, Scope
@@ -24,6 +24,10 @@ _LOG_PARTS = 8
 _MOST_SCOPES = 1024
 _UNSET, _OK, _INTERNAL = StatusCode.UNSET, StatusCode.OK, SpanKind.INTERNAL
 
+_TRIAL = cast("object", SpanContext(1, 2, is_remote=True))
+_IN_PLACES = SpanContext if isinstance(_TRIAL, tuple) and _TRIAL[:3] == (1, 2, True) else None
+"""The class of which the compiled part takes the ids, and whether it is remote, by their places; others are asked."""
+
 Record: TypeAlias = Callable[[Captured], RawSpan | LogEvent | None]
 """Makes a record of what was captured; None of what Spanwise itself emitted."""
 
@@ -32,7 +36,7 @@ def recorder() -> Record:
     """What makes records; scopes and resources, which are few, once each."""
     scopes = _Scopes()
     slow = partial(_record, scopes)
-    return slow if core is None else core.Recorder(RawSpan, slow, scopes.of, (_UNSET, _OK, _INTERNAL))
+    return slow if core is None else core.Recorder(RawSpan, slow, scopes.of, (_UNSET, _OK, _INTERNAL), _IN_PLACES)
 
 
 class _Scopes:
@@ -62,14 +66,14 @@ def _scope(scope: InstrumentationScope | None, resource: Resource | None) -> Sco
 def _record(scopes: _Scopes, captured: Captured) -> RawSpan | LogEvent | None:
     if len(captured) == _LOG_PARTS:
         return _log(scopes, captured)
-    trace_id, span_id, parent, name, start, end, status, attributes, events, kind, scope, resource = captured
+    context, parent, name, start, end, status, attributes, events, kind, scope, resource = captured
     made = scopes.of(scope, resource)
     if made is None:
         return None
     code = status.status_code
     return RawSpan(
-        trace_id,
-        span_id,
+        context.trace_id,
+        context.span_id,
         None if parent is None else parent.span_id,
         name,
         start or 0,

@@ -134,7 +134,7 @@ class SyncScores(SpanProcessor):
             return
         parts = read(span)
         if parts is not None:
-            held.characters += sum([len(value) for value in parts[7].values() if isinstance(value, str)])
+            held.characters += sum([len(value) for value in parts[6].values() if isinstance(value, str)])
             held.parts.append(parts)
 
     def _end(self, trace_id: int, root: int, span: ReadableSpan, begun: int) -> None:
@@ -181,7 +181,7 @@ class SyncScores(SpanProcessor):
             above.update(dict.fromkeys(path, found))
         if all(above.values()):
             return raws
-        rest = [parts for parts in held.parts if not above.get(parts[1], True)]
+        rest = [parts for parts in held.parts if not above.get(parts[0].span_id, True)]
         with self._lock:
             other = self._open.setdefault(trace_id, _Open())
             other.parts[:0] = rest

@@ -191,7 +191,9 @@ class Worker:
             assembler.doubt(until_ns)
 
     def _unreadable(self, captured: Captured) -> None:
-        self.intake.fail(captured[0])
+        first = captured[0]
+        trace_id: object = first if isinstance(first, int) else getattr(first, "trace_id", 0)
+        self.intake.fail(trace_id if isinstance(trace_id, int) else 0)
         if not self.intake.told:
             self.intake.told = True
             _log.warning("a span could not be read; further ones are counted, not logged", exc_info=True)

@@ -302,7 +302,7 @@ def _is_own(span: object) -> bool:
 
 def _size(parts: SpanParts) -> int:
     """About how many bytes of memory a span takes."""
-    attributes, events = parts[7], parts[8]
+    attributes, events = parts[6], parts[7]
     return _RECORD + _length(attributes) + sum(_length(one.attributes) for one in events)
 
 

@@ -257,9 +257,15 @@ class Core(Protocol):
         ...
 
     def Recorder(  # noqa: N802
-        self, raw: type, slow: Callable[..., T], scope_of: Callable[..., object], constants: tuple[object, ...], /
+        self,
+        raw: type,
+        slow: Callable[..., T],
+        scope_of: Callable[..., object],
+        constants: tuple[object, ...],
+        in_places: type | None,
+        /,
     ) -> Callable[..., T]:
-        """What makes records of what was captured, as `slow` does."""
+        """What makes records of what was captured, as `slow` does; contexts of one class are read as tuples."""
         ...
 
     def Rows(  # noqa: N802

@@ -5,16 +5,17 @@
  */
 #include "core.h"
 
-#define PARTS 12
+#define PARTS 11
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *raw, *slow, *scope_of;
+    PyObject *in_places; /* the class of contexts that are tuples of both ids and whether they are remote, or None */
     PyObject *unset, *ok, *internal;
     PyObject *empty, *nothing; /* no text, no events */
     PyObject *zero, *one, *two;
-    PyObject *span_id, *is_remote, *status_code, *description, *value;
+    PyObject *trace_id, *span_id, *is_remote, *status_code, *description, *value;
     PyObject *last; /* a scope and a resource, the last, and what was made of them: a tuple */
 } Recorder;
 
@@ -22,7 +23,8 @@ static void
 recorder_dealloc(Recorder *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    PyObject *held[] = {self->raw,  self->slow,    self->scope_of,  self->unset,       self->ok,          self->internal,
+    PyObject *held[] = {self->in_places, self->trace_id,
+                        self->raw,  self->slow,    self->scope_of,  self->unset,       self->ok,          self->internal,
                         self->empty, self->nothing, self->zero,      self->one,         self->two,         self->span_id,
                         self->is_remote, self->status_code, self->description, self->value, self->last};
     for (size_t i = 0; i < sizeof(held) / sizeof(*held); i++)
@@ -85,23 +87,40 @@ kind_of(Recorder *self, PyObject *kind)
     return number;
 }
 
+/* The part of a context that is at a place and has a name: a new reference. */
+static PyObject *
+of_context(Recorder *self, PyObject *context, Py_ssize_t place, PyObject *name)
+{
+    if (Py_TYPE(context) == (PyTypeObject *)self->in_places && PyTuple_GET_SIZE(context) > place)
+        return Py_NewRef(PyTuple_GET_ITEM(context, place));
+    return PyObject_GetAttr(context, name);
+}
+
 static PyObject *
 record(Recorder *self, PyObject *parts, PyObject *scope)
 {
-    PyObject **part = &PyTuple_GET_ITEM(parts, 0), *parent = part[2];
+    PyObject **part = &PyTuple_GET_ITEM(parts, 0), *context = part[0], *parent = part[1], *trace_id, *span_id;
     PyObject *parent_id = NULL, *remote = NULL, *code = NULL, *message = NULL, *kind = NULL, *made = NULL;
-    parent_id = parent == Py_None ? Py_NewRef(Py_None) : PyObject_GetAttr(parent, self->span_id);
-    remote = parent == Py_None ? Py_NewRef(Py_False) : PyObject_GetAttr(parent, self->is_remote);
-    if (parent_id == NULL || remote == NULL || read_status(self, part[6], &code, &message) < 0)
+    trace_id = of_context(self, context, 0, self->trace_id);
+    span_id = trace_id == NULL ? NULL : of_context(self, context, 1, self->span_id);
+    if (span_id == NULL)
         goto done;
-    kind = kind_of(self, part[9]);
+    parent_id = parent == Py_None ? Py_NewRef(Py_None) : of_context(self, parent, 1, self->span_id);
+    if (parent_id == NULL)
+        goto done;
+    remote = parent == Py_None ? Py_NewRef(Py_False) : of_context(self, parent, 2, self->is_remote);
+    if (remote == NULL || read_status(self, part[5], &code, &message) < 0)
+        goto done;
+    kind = kind_of(self, part[8]);
     if (kind == NULL)
         goto done;
-    PyObject *start = part[4] == Py_None ? self->zero : part[4], *end = part[5] == Py_None ? self->zero : part[5];
-    PyObject *args[] = {part[0], part[1], parent_id,     part[3], start,         end,  code,
-                        message, part[7], self->nothing, scope,   self->nothing, kind, remote};
+    PyObject *start = part[3] == Py_None ? self->zero : part[3], *end = part[4] == Py_None ? self->zero : part[4];
+    PyObject *args[] = {trace_id, span_id, parent_id,     part[2], start,         end,  code,
+                        message,  part[6], self->nothing, scope,   self->nothing, kind, remote};
     made = PyObject_Vectorcall(self->raw, args, 14, NULL);
 done:
+    Py_XDECREF(trace_id);
+    Py_XDECREF(span_id);
     Py_XDECREF(parent_id);
     Py_XDECREF(remote);
     Py_XDECREF(code);
@@ -120,9 +139,9 @@ recorder_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     }
     PyObject *parts = args[0];
     if (!PyTuple_CheckExact(parts) || PyTuple_GET_SIZE(parts) != PARTS
-        || !PyTuple_CheckExact(PyTuple_GET_ITEM(parts, 8)) || PyTuple_GET_SIZE(PyTuple_GET_ITEM(parts, 8)))
+        || !PyTuple_CheckExact(PyTuple_GET_ITEM(parts, 7)) || PyTuple_GET_SIZE(PyTuple_GET_ITEM(parts, 7)))
         return PyObject_CallOneArg(self->slow, parts);
-    PyObject *scope = scope_of(self, PyTuple_GET_ITEM(parts, 10), PyTuple_GET_ITEM(parts, 11));
+    PyObject *scope = scope_of(self, PyTuple_GET_ITEM(parts, 9), PyTuple_GET_ITEM(parts, 10));
     if (scope == NULL || scope == Py_None)
         return scope;
     PyObject *made = record(self, parts, scope);
@@ -130,19 +149,25 @@ recorder_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     return made;
 }
 
-/* Recorder(raw, slow, scope_of, (unset, ok, internal)). */
+/* Recorder(raw, slow, scope_of, (unset, ok, internal), in_places). */
 static PyObject *
 recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"", "", "", "", NULL};
-    PyObject *raw, *slow, *scopes, *unset, *ok, *internal;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO(OOO):Recorder", names, &raw, &slow, &scopes, &unset, &ok,
-                                     &internal))
+    static char *names[] = {"", "", "", "", "", NULL};
+    PyObject *raw, *slow, *scopes, *unset, *ok, *internal, *in_places;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO(OOO)O:Recorder", names, &raw, &slow, &scopes, &unset, &ok,
+                                     &internal, &in_places))
         return NULL;
+    if (in_places != Py_None &&
+        !(PyType_Check(in_places) && PyType_IsSubtype((PyTypeObject *)in_places, &PyTuple_Type))) {
+        PyErr_SetString(PyExc_TypeError, "what has places is a class of tuples");
+        return NULL;
+    }
     Recorder *self = (Recorder *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
     self->call = recorder_call;
+    self->in_places = Py_NewRef(in_places);
     self->raw = Py_NewRef(raw);
     self->slow = Py_NewRef(slow);
     self->scope_of = Py_NewRef(scopes);
@@ -154,6 +179,7 @@ recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->zero = PyLong_FromLong(0);
     self->one = PyLong_FromLong(1);
     self->two = PyLong_FromLong(2);
+    self->trace_id = PyUnicode_InternFromString("trace_id");
     self->span_id = PyUnicode_InternFromString("span_id");
     self->is_remote = PyUnicode_InternFromString("is_remote");
     self->status_code = PyUnicode_InternFromString("status_code");
