@@ -125,6 +125,18 @@ def test_it_survives_a_kill(tmp_path: Path) -> None:
     assert len(found) % 3 == 0
 
 
+def test_who_asks_later_keeps_nothing_open(tmp_path: Path) -> None:
+    """A closed outbox tells what waits in its file, and lets go of the file each time: so its log is gone."""
+    path = tmp_path / "out.db"
+    outbox = Outbox(path)
+    outbox.put([Group("a", parcels("1", "2"))])
+    log = path.with_name("out.db-wal")
+    assert log.exists()
+    outbox.close()
+    assert [2, 2] == [outbox.waiting(), outbox.waiting()]
+    assert not log.exists()
+
+
 def test_two_of_one_process_keep_the_file_from_others(tmp_path: Path) -> None:
     """Another process that looks into the file, and closes it, takes nothing from two outboxes that use it."""
     path = tmp_path / "out.db"

@@ -99,6 +99,7 @@ class Outbox:
         self._base: sqlite3.Connection | None = None
         self._pid = 0
         self._left: list[sqlite3.Connection] = []
+        self._ended = False
 
     def put(self, groups: Sequence[Group]) -> None:
         """Take groups of parcels as they are now, all or none."""
@@ -193,11 +194,15 @@ class Outbox:
             return int(base.execute("SELECT count(*) FROM parcels WHERE owner = ?", (self._owner,)).fetchone()[0])
 
     def close(self) -> None:
-        """Close the file. What waits in memory is gone."""
+        """Close the file; who asks later has it opened for that alone. What waits in memory is gone."""
         with self._lock:
-            if self._base is not None and self._pid == os.getpid():
-                self._base.close()
-            self._base = None
+            self._ended = True
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._base is not None and self._pid == os.getpid():
+            self._base.close()
+        self._base = None
 
     def after_fork(self) -> None:
         """Forget what belongs to the parent, in the child: SQLite's connections must not be used across a fork."""
@@ -263,6 +268,8 @@ class Outbox:
                 self._pid = os.getpid()
             yield self._base
         finally:
+            if self._ended:
+                self._let_go()
             self._lock.release()
 
     @contextmanager
