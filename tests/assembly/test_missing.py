@@ -92,6 +92,32 @@ def test_an_empty_answer() -> None:
         assert [why] == [one.why for one in run.missing if one.field == "answer"]
 
 
+def test_arguments_that_are_no_json() -> None:
+    """Arguments in which the model broke off stand as it wrote them: no switch would give others."""
+    asked = {"gen_ai.input.messages": json.dumps([user("Q")])}
+    call = {"type": "tool_call", "id": "c1", "name": "a", "arguments": '{"b": 1, "c": '}
+    run = run_of(agent(1, **asked), chat(2, parent=1, got=[{"role": "assistant", "parts": [call]}], tokens=(1, 1)))
+    (found,) = (one for one in run.missing if one.field == "arguments")
+    assert ("The arguments of 1 tool call (a) are no whole JSON: the model broke off, or their text was cut.", "") == (
+        found.why, found.switch
+    )  # fmt: skip
+    assert ['{"b": 1, "c": '] == [one.arguments for one in run.tool_calls]
+
+
+def test_requests_that_are_left_out() -> None:
+    """A model that ended its answer to have tools called asked for some, though its span does not say for which."""
+    why = "A model asked for tools; its span does not say for which, nor what it gave them."
+    for more in ({}, {"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": []}])}):
+        said = {**more, "gen_ai.response.finish_reasons": ["tool_calls"]}
+        model = chat(2, parent=1, sent=[user("Q")], tokens=(1, 1))
+        model.attributes = {**model.attributes, **said}
+        run = run_of(agent(1, **{"gen_ai.input.messages": json.dumps([user("Q")])}), model)
+        assert [
+            Missing(field="answer", why="The run ended on a request for tools: no answer followed."),
+            Missing(field="tool_calls", why=why),
+        ] == list(run.missing)
+
+
 def test_results_that_never_came() -> None:
     """Of what a run asked for in its end no result could be recorded; of what it asked for before one could."""
     first = chat(2, parent=1, got=[asks(("c1", "a", {"b": 1}))], tokens=(1, 1))

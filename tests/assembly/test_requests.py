@@ -238,3 +238,15 @@ def test_a_run_that_goes_on_with_an_earlier_one() -> None:
     other = chat(20, parent=1, sent=[user("?")], got=[says("done")])
     for run in (run_of(agent(1), bare, other), run_of(agent(1), bare)):
         assert [("send_mail", "ann", "sent", "ok")] == told(run)
+
+
+def test_a_call_that_langchain_refused() -> None:
+    """A call whose arguments are no JSON, and of which the model was told so, did not run."""
+    refused = "Tool call search with id c1 could not be executed - arguments were malformed or truncated."
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(("c1", "search", '{"q": '), ("c2", "search", {"q": "b"}))]),
+        tool(20, parent=1, call_id="c2", arguments={"q": "b"}, result="two"),
+        chat(50, parent=1, sent=[user("?"), returns(("c1", refused), ("c2", "two"))], got=[says("done")]),
+    )
+    assert [("search", '{"q": ', refused, "not_run"), ("search", {"q": "b"}, "two", "ok")] == told(run)

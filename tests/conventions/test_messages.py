@@ -7,6 +7,7 @@ import json
 import pytest
 
 from spanwise.conventions._messages import (
+    message_of,
     messages_of,
     part_of,
     plain,
@@ -312,3 +313,17 @@ def test_results_with_their_origin() -> None:
 def test_results_as_the_tool_returned_them(recorded: object, value: object) -> None:
     """Blocks of text around a result, and an object around one text, are taken off; anything else is the result."""
     assert value == plain(recorded, Memo())
+
+
+def test_calls_that_langchain_refused() -> None:
+    """A call whose arguments are no JSON is one that the model asked for, with the text as it wrote it."""
+    valid = {"name": "add", "args": {"a": 1}, "id": "c2", "type": "tool_call"}
+    refused = {"type": "invalid_tool_call", "id": "c1", "name": "add", "args": '{"a": 1, "b": ', "error": "no JSON"}
+    read = message_of(
+        {"role": "assistant", "content": "", "tool_calls": [valid], "invalid_tool_calls": [refused, {"id": "c2"}]},
+        Memo(),
+    )
+    assert (
+        Part("tool_call", "", "c2", "add", {"a": 1}),
+        Part("tool_call", "", "c1", "add", '{"a": 1, "b": '),
+    ) == read.parts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,3 +121,25 @@ def test_conversations_without_results_are_read_whole() -> None:
     for role, text in (("tool-call", "Calling tools:\n[]"), ("tool-response", "It is 12."), ("system", "You help.")):
         leaves = {"llm.input_messages.0.message.role": role, "llm.input_messages.0.message.content": text}
         assert openinference.told(made(attributes={KIND: "LLM", **leaves}), Memo()) is None
+
+
+def test_calls_that_langchain_refused() -> None:
+    """A call whose arguments are no JSON stands in LangChain's response only: it is read from there."""
+    valid = {"name": "add", "args": {"a": 1}, "id": "c2", "type": "tool_call"}
+    refused = {"type": "invalid_tool_call", "id": "c1", "name": "add", "args": '{"a": 1, "b": ', "error": "no JSON"}
+    message = {"content": "", "type": "ai", "tool_calls": [valid], "invalid_tool_calls": [refused]}
+    lc = {"lc": 1, "type": "constructor", "id": ["langchain", "AIMessage"], "kwargs": message}
+    leaf = "llm.output_messages.0.message.tool_calls.0.tool_call"
+    attributes = {
+        KIND: "LLM",
+        "llm.output_messages.0.message.role": "assistant",
+        f"{leaf}.id": "c2",
+        f"{leaf}.function.name": "add",
+        f"{leaf}.function.arguments": '{"a": 1}',
+        "output.value": json.dumps({"generations": [[{"text": "", "message": lc}]]}),
+    }
+    span = made(scope="openinference.instrumentation.langchain", attributes=attributes)
+    assert openinference.call_ids(span) is None
+    assert openinference.requests(span, Memo()) is None
+    said = [part for message in openinference.output(span, Memo()) or () for part in message.parts]
+    assert [("c2", {"a": 1}), ("c1", '{"a": 1, "b": ')] == [(part.id, part.value) for part in said]

@@ -33,7 +33,7 @@ from spanwise.assembly.results import (
     take_result,
 )
 from spanwise.assembly.spanned import span_calls
-from spanwise.assembly.verdicts import says_no_such_tool
+from spanwise.assembly.verdicts import says_no_such_tool, says_not_executed
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import Part
 from spanwise.model.effects import is_control, says_output_taken
@@ -195,7 +195,7 @@ def _message_call(run: Run, request: Request, part: Part | None, listening: Mapp
         take_result(call, part)
         call.control = call.control or says_output_taken(call.raw_result)
     unanswered = part is None and request.part.id is not None
-    refused = part is not None and says_no_such_tool(name, part.value)
+    refused = part is not None and (says_no_such_tool(name, part.value) or says_not_executed(call))
     told_later = unanswered and listening.get(request.agent, -1) > request.group
     if refused or told_later or (call.status != "ok" and _is_invented(run, name)):
         call.status = "not_run"

@@ -66,7 +66,7 @@ def _answer(run: Run) -> Missing | None:
         return None
     if texts.recorded_answer(run):
         return Missing(field="answer", why="The answer was removed from the spans.")
-    if _asked_last(run):
+    if _asked_last(run) or (run.llm_groups and _asks_unsaid(run, run.llm_groups[-1])):
         return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
     if _answered_nothing(run):
         return Missing(field="answer", why="The last model call answered without a word.")
@@ -86,11 +86,26 @@ def _asked_last(run: Run) -> list[Part]:
     return [part for span in last for part in conventions.requests(span.raw, run.trace.memo, span.dialect) or ()]
 
 
+def _asks_unsaid(run: Run, group: Sequence[Span]) -> bool:
+    """A model call ended on a request for tools that is not recorded, though what it was sent is."""
+    return any(
+        conventions.asks_for_tools(span.raw, run.trace.memo)
+        and not conventions.requests(span.raw, run.trace.memo, span.dialect)
+        and conventions.messages(span.raw, run.trace.memo, span.dialect).input is not None
+        for span in group
+    )
+
+
 def _arguments(run: Run) -> Missing | None:
     calls = run.trace.paced(run.tool_calls)
-    bare = [call.name for call in calls if not call.control and call.arguments_state != "present"]
-    if not bare:
+    bare = [call for call in calls if not call.control and call.arguments_state != "present"]
+    cut = [call.name for call in bare if call.arguments_state == "truncated"]
+    bare = [call.name for call in bare if call.arguments_state != "truncated"]
+    if not bare and not cut:
         return None
+    if not bare:
+        why = f"The arguments of {_count(cut)} are no whole JSON: the model broke off, or their text was cut."
+        return Missing(field="arguments", why=why)
     why = f"Arguments are not recorded for {_count(bare)}."
     return Missing(field="arguments", why=why, switch=run.content_switch)
 
@@ -146,6 +161,9 @@ def _tool_calls(run: Run) -> Missing | None:
         return Missing(
             field="tool_calls", why=why, switch="Install opentelemetry-instrumentation-google-genai instead."
         )
+    if not run.tool_calls and any(_asks_unsaid(run, group) for group in run.llm_groups):
+        why = "A model asked for tools; its span does not say for which, nor what it gave them."
+        return Missing(field="tool_calls", why=why)
     if not run.llm_calls or run.tool_calls or _answers_recorded(run):
         return None
     why = "No tool call is recorded; what the models answered is not, they may have asked for some."

@@ -9,6 +9,7 @@ from typing import cast
 import msgspec
 
 from spanwise.conventions._reprs import read_repr
+from spanwise.model.calls import ToolCall
 
 _MARKED = re.compile(
     r"(?:error|fatal)\s*[:!]|error (?:executing|calling|running|invoking)|traceback \(|\w*(?:error|exception)[:(]", re.I
@@ -65,6 +66,13 @@ def says_no_such_tool(name: str, result: object) -> bool:
         return False
     named = name in result[:200] and _NO_SUCH_TOOL.search(result[:200]) is not None
     return named or _NOT_FOUND.fullmatch(result) is not None
+
+
+def says_not_executed(call: ToolCall) -> bool:
+    """What LangChain tells a model whose arguments are no JSON, so that no tool was called."""
+    result = call.raw_result
+    broken = call.arguments is not None and not isinstance(call.arguments, Mapping)
+    return broken and isinstance(result, str) and "could not be executed" in result[:200]
 
 
 def asks_again(result: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spanwise.conventions._langgraph import is_paused
-from spanwise.conventions._messages import messages_of
+from spanwise.conventions._messages import items, messages_of
 from spanwise.conventions._returned import without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of
 from spanwise.model.content import LLMFields, Memo, Message
@@ -131,6 +131,15 @@ def is_unsaid(span: RawSpan) -> bool:
         return False
     text = span.attributes.get("gen_ai.output.messages")
     return isinstance(text, str) and unsaid in text and '"tool_call"' not in text
+
+
+_REQUESTING = frozenset({"tool_call", "tool_calls", "tool_use"})
+
+
+def asks_for_tools(span: RawSpan, memo: Memo) -> bool:
+    """A model ended its answer to have tools called, by its finish reason."""
+    reasons = items(memo.json(span.attributes.get("gen_ai.response.finish_reasons"))) or ()
+    return any(isinstance(reason, str) and reason in _REQUESTING for reason in reasons)
 
 
 def with_cached(used: LLMFields, span: RawSpan) -> LLMFields:

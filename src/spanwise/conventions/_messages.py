@@ -153,12 +153,16 @@ def _holds_results(listed: Sequence[object] | None) -> bool:
 
 def _tool_calls(fields: Fields) -> Iterable[Fields]:
     extra = mapping_of(fields.get("additional_kwargs")) or {}
+    found: list[Fields] = []
     for holder in (fields, extra):
-        calls = items(holder.get("tool_calls")) or ()
-        found = [call for call in map(mapping_of, calls) if call is not None]
-        if found:
-            return found
-    return ()
+        found = found or _mappings(holder.get("tool_calls"))
+    refused = _mappings(fields.get("invalid_tool_calls"))  # LangChain: arguments that are no JSON
+    known = {call.get("id") for call in found} if refused else set[object]()
+    return [*found, *(call for call in refused if call.get("id") is None or call.get("id") not in known)]
+
+
+def _mappings(value: object) -> list[Fields]:
+    return [fields for fields in map(mapping_of, items(value) or ()) if fields is not None]
 
 
 def part_of(fields: Fields, memo: Memo, *, call: bool = False) -> Part:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
+from spanwise.conventions._fields import may_hold
 from spanwise.conventions._messages import items, message_of
 from spanwise.conventions._reprs import is_dump, read_repr
 from spanwise.conventions._values import mapping_of, text_of
@@ -191,6 +192,24 @@ def add_ids(got: Iterable[Message], attributes: Attributes, memo: Memo) -> None:
     if [part.name for part in said] == [part.name for part in calls]:
         for call, part in zip(calls, said, strict=True):
             call.id = call.id or part.id
+
+
+_REFUSED = re.compile(r'"invalid_tool_calls"\s*:\s*\[\s*\{')
+
+
+def refuses(attributes: Attributes) -> bool:
+    """Whether LangChain's response holds calls whose arguments are no JSON, which no attribute of their own tells."""
+    if not may_hold(attributes, "output.value", ('"invalid_tool_calls"',)):
+        return False
+    said = attributes.get("output.value")
+    return isinstance(said, str) and _REFUSED.search(said) is not None
+
+
+def with_refused(got: tuple[Message, ...], attributes: Attributes, memo: Memo) -> tuple[Message, ...]:
+    """The flattened answer with the calls that LangChain refused, as the model wrote them."""
+    known = {part.id for part in _parts(got, "tool_call")}
+    said = _parts(said_messages(attributes, memo) or (), "tool_call")
+    return (*got, Message("assistant", tuple(part for part in said if part.id not in known)))
 
 
 def _parts(spoken: Iterable[Message], kind: str) -> list[Part]:

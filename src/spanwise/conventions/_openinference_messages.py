@@ -14,7 +14,15 @@ from typing import cast
 from spanwise.conventions._dspy import asking, told
 from spanwise.conventions._fields import below
 from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of
-from spanwise.conventions._openinference_envelopes import add_ids, asked_messages, filled, held_messages, said_messages
+from spanwise.conventions._openinference_envelopes import (
+    add_ids,
+    asked_messages,
+    filled,
+    held_messages,
+    refuses,
+    said_messages,
+    with_refused,
+)
 from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._returned import plain, without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of, text_of
@@ -293,6 +301,8 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     if got is None:
         return None
     add_ids(got, attributes, memo)
+    if span.scope.name in LANGCHAIN and refuses(attributes):
+        return with_refused(got, attributes, memo)
     if span.scope.name == LLAMA_INDEX:
         return tuple(_reacting(message) for message in got)
     return asking(got, memo) if span.scope.name == DSPY else got

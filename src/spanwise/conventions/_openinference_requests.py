@@ -12,10 +12,11 @@ from functools import lru_cache
 
 from spanwise.conventions._fields import below, is_text, may_hold
 from spanwise.conventions._messages import ROLES
-from spanwise.conventions._openinference_envelopes import FAILURE_WORDS, tells_failure
+from spanwise.conventions._openinference_envelopes import FAILURE_WORDS, refuses, tells_failure
 from spanwise.conventions._openinference_messages import (
     HAYSTACK,
     INPUT,
+    LANGCHAIN,
     OUTPUT,
     OWN_ANSWERS,
     asked_call,
@@ -43,7 +44,7 @@ def _is_plain(span: RawSpan) -> bool:
     attributes = span.attributes
     if span.scope.name in OWN_ANSWERS or "gen_ai.output.messages" in attributes or not trusts_flattened(span):
         return False
-    if attributes.get(_FIRST_ROLE) != "assistant":
+    if attributes.get(_FIRST_ROLE) != "assistant" or (span.scope.name in LANGCHAIN and refuses(attributes)):
         return False
     return _FIRST_TEXT not in attributes or is_text(attributes, _FIRST_TEXT)
 
