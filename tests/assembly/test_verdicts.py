@@ -11,6 +11,9 @@ from spanwise.assembly.verdicts import reads_like_error, says_error, says_no_suc
     ("result", "said"),
     [
         ({"isError": True}, True),
+        ({"error": {"message": "no"}}, True),
+        ({"error": {"404": 3, "500": 1}}, False),
+        ({"error": "none"}, False),
         ({"result": {"error": "no"}}, True),
         ({"output": {"status": "error"}}, True),
         ({"result": {"value": 1}}, False),

@@ -128,9 +128,13 @@ def test_results_are_unwrapped() -> None:
 
 
 def test_errors_in_results() -> None:
-    """A status of error and anything under `error` are failures, an empty `error` is none."""
+    """A status of error and a report under `error` are failures, an empty `error` is none, data may be either."""
     told = [adk.says_error(result) for result in ({"status": "error"}, {"error": "x"}, {"error": None}, "error", None)]
     assert [True, True, False, False, False] == told
+    table = {"error": {"404": 3, "500": 1}, "hours": 24}
+    assert [None, None, True] == [adk.says_error(one) for one in (table, {"error": 0.02}, {"error": {"message": "x"}})]
+    span = made("execute_tool count", scope=SCOPE, attributes={"gen_ai.tool.call.result": json.dumps(table)})
+    assert ToolFields(None, None, table, uncertain=True) == adk.tool(span, Memo())
 
 
 def test_first_releases() -> None:

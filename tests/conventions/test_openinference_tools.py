@@ -144,3 +144,9 @@ def test_results(value: object, expected: Outcome) -> None:
     assert expected == outcome(value, Memo())
     if isinstance(value, dict | list):
         assert expected == outcome(json.dumps(value), Memo())
+
+
+def test_data_under_error() -> None:
+    """What an ADK tool returned under `error` is a failure where it reports one; data may be what the tool found."""
+    results = [outcome({"name": "count", "response": {"error": held}}, Memo()) for held in (None, "no", {"404": 3})]
+    assert [(False, False), (True, False), (False, True)] == [(one.failed, one.uncertain) for one in results]

@@ -9,6 +9,7 @@ from typing import cast
 import msgspec
 
 from spanwise.conventions._reprs import read_repr
+from spanwise.conventions._returned import is_failure
 from spanwise.model.calls import ToolCall
 
 _MARKED = re.compile(
@@ -42,7 +43,7 @@ def says_error(result: object) -> bool:
         return True
     if len(fields) == 1 and isinstance(inner := fields.get("result", fields.get("output")), Mapping):
         return says_error(cast("Mapping[str, object]", inner))  # Google's function responses, and envelopes like them
-    return bool(fields.get("error")) and _ERROR_REPORT.issuperset(fields)
+    return is_failure(fields.get("error")) is True and _ERROR_REPORT.issuperset(fields)
 
 
 def reads_like_error(result: object) -> bool:

@@ -52,7 +52,12 @@ def _result(recorded: str, memo: Memo) -> object:
     """What a tool returned, out of JSON or of what may be an envelope; None for what says more than that."""
     got = outcome(recorded, memo)
     said = got.value
-    odd = got.failed or got.call_id is not None or (isinstance(said, str) and said.startswith(("Tool not", "Error: ")))
+    odd = (
+        got.failed
+        or got.uncertain
+        or got.call_id is not None
+        or (isinstance(said, str) and said.startswith(("Tool not", "Error: ")))
+    )
     return None if odd else said
 
 

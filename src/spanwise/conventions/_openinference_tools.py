@@ -16,7 +16,7 @@ import msgspec
 from spanwise.conventions._langgraph import PRINTED, printed_message
 from spanwise.conventions._messages import items
 from spanwise.conventions._reprs import is_dump, is_object, read_repr
-from spanwise.conventions._returned import plain
+from spanwise.conventions._returned import is_failure, plain
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import Memo
 from spanwise.model.raw import Attributes
@@ -44,6 +44,8 @@ class Outcome(msgspec.Struct):
     value: object = None
     failed: bool = False
     call_id: str | None = None
+    uncertain: bool = False
+    """What it gave back may be data, or say that it failed."""
 
 
 def given(attributes: Attributes, memo: Memo, *, beeai: bool = False) -> Given:
@@ -161,10 +163,10 @@ def _from_response(fields: Fields, memo: Memo) -> Outcome | None:
         return None
     response = memo.json(fields["response"])
     inner = mapping_of(response)
-    failed = inner is not None and (bool(inner.get("error")) or inner.get("status") == "error")
+    failed = inner is not None and (True if inner.get("status") == "error" else is_failure(inner.get("error")))
     if inner is not None and list(inner) == ["result"]:
         response = "null" if inner["result"] is None else inner["result"]
-    return Outcome(plain(response, memo), failed, first_text(fields, "id"))
+    return Outcome(plain(response, memo), failed is True, first_text(fields, "id"), failed is None)
 
 
 def _from_blocks(fields: Fields, memo: Memo) -> Outcome | None:

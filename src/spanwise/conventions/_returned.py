@@ -48,6 +48,26 @@ def _block_text(item: object) -> str | None:
     return None
 
 
+_NO_ERROR = frozenset({"", "none", "null", "no error", "no errors", "ok", "false"})
+_REPORTED = frozenset({"message", "msg", "type", "code", "detail", "details", "reason", "status", "description"})
+
+
+def is_failure(value: object) -> bool | None:
+    """Whether what a result has under `error` says that the tool failed; None for data, which may be what it found.
+
+    A text, a report with a message or a code, and a plain yes are failures. A number, a table or a list may be.
+
+    >>> is_failure("no such city"), is_failure(None), is_failure({"404": 3})
+    (True, False, None)
+    """
+    if isinstance(value, str):
+        return value.strip().lower() not in _NO_ERROR
+    if not value or value is True:
+        return value is True
+    fields = mapping_of(value)
+    return None if fields is None or _REPORTED.isdisjoint(fields) else True
+
+
 def of_google(part: Part, memo: Memo) -> Part:
     """The result without the mapping in which Google's API wants every function's response: `{"result": ...}`."""
     fields = mapping_of(memo.json(part.value)) if part.type == "tool_result" else None

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definition_of, items, messages_of
+from spanwise.conventions._returned import is_failure
 from spanwise.conventions._values import first_int, first_text, mapping_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -71,20 +72,27 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         arguments = get("gen_ai.tool.call.arguments")
     if result is None:
         result = get("gen_ai.tool.call.result")
+    said = says_error(memo.json(result))
     return ToolFields(
         text_of(get("gen_ai.tool.name")) or _bracketed(span.name),
         None if _is_placeholder(arguments) else arguments,
         unwrapped(result, memo),
-        failed=says_error(memo.json(result)),
-        # OpenInference's processor adds the result under a name of its own.
-        uncertain=result is None and span.status_code != STATUS_ERROR and "output.value" not in span.attributes,
+        failed=said is True,
+        uncertain=said is None or (result is None and _is_untold(span)),
     )
 
 
-def says_error(result: object) -> bool:
-    """The result is a failure by ADK's conventions: `{"status": "error"}`, or something under `error`."""
+def _is_untold(span: RawSpan) -> bool:
+    """Nothing else says how the call ended; OpenInference's processor adds the result under a name of its own."""
+    return span.status_code != STATUS_ERROR and "output.value" not in span.attributes
+
+
+def says_error(result: object) -> bool | None:
+    """A failure by ADK's conventions: `{"status": "error"}`, or a report under `error`; None where that is data."""
     fields = mapping_of(result)
-    return fields is not None and (fields.get("status") == "error" or bool(fields.get("error")))
+    if fields is None:
+        return False
+    return True if fields.get("status") == "error" else is_failure(fields.get("error"))
 
 
 def unwrapped(result: object, memo: Memo) -> object:
@@ -180,7 +188,7 @@ def _told(found: tuple[Message, ...] | None, memo: Memo) -> tuple[Message, ...] 
     for message in kept:
         for part in message.parts:
             if part.type == "tool_result":
-                part.error = part.error or says_error(part.value)
+                part.error = part.error or says_error(part.value) is True
                 part.value = memo.json(unwrapped(part.value, memo))
     return tuple(kept) or None
 

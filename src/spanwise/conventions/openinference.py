@@ -253,7 +253,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         call_id,
         failed,
         message=message,
-        uncertain=cut,
+        uncertain=cut or got.uncertain,
         paused=bool(span.events) and is_paused(span),
     )
 
