@@ -155,11 +155,32 @@ def test_no_tokens_of_calls_that_failed() -> None:
 def test_tokens_of_some_calls() -> None:
     """Sums over a part of the model calls are said to be that; a call that failed used nothing that is known."""
     failed = span(9, parent=1, attributes={"gen_ai.operation.name": "chat"}, status=2)
-    counted = chat(2, parent=1, got=[says("A")], tokens=(1, 1))
-    (found,) = (one for one in run_of(agent(1), counted, failed, chat(5, parent=1)).missing if one.field == "tokens")
+    counted, silent = chat(2, parent=1, got=[says("A")], tokens=(1, 1)), chat(5, parent=1, got=[says("B")])
+    (found,) = (one for one in run_of(agent(1), counted, failed, silent).missing if one.field == "tokens")
     why = "1 of 2 model calls count no tokens: the sums are of the others."
     assert (why, True) == (found.why, "include_usage" in found.switch)
     assert not [one for one in run_of(agent(1), counted, failed).missing if one.field == "tokens"]
+
+
+def test_a_stream_that_was_given_up() -> None:
+    """A model call without answer and tokens, beside others that have theirs, was left: no switch would help."""
+    asked = {"gen_ai.input.messages": json.dumps([user("Q")])}
+    first = chat(2, parent=1, got=[asks(("c1", "a", {"b": 1}))], tokens=(1, 1))
+    done = tool(20, parent=1, name="a", call_id="c1", arguments={"b": 1}, result="r")
+    run = run_of(agent(1, **asked), first, done, chat(50, parent=1, sent=[user("Q")]))
+    left = "The last model call has no answer, though others have theirs: it failed, or its stream was given up."
+    some = "1 of 2 model calls count no tokens: the sums are of the others."
+    assert [Missing(field="answer", why=left), Missing(field="tokens", why=some)] == list(run.missing)
+
+
+def test_agents_whose_client_is_not_instrumented() -> None:
+    """OpenLLMetry's spans of chat completions have neither answer nor tokens: those of the client have."""
+    scope = Scope("opentelemetry.instrumentation.openai_agents", "0.62", {})
+    fields = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps([user("Q")])}
+    run = run_of(agent(1), span(2, parent=1, attributes=fields, scope=scope))
+    switches = {one.field: one.switch for one in run.missing}
+    assert switches["answer"] == switches["tokens"]
+    assert switches["tokens"].startswith("Install opentelemetry-instrumentation-openai as well")
 
 
 def test_results_nobody_can_have() -> None:
@@ -196,8 +217,9 @@ def test_calls_that_nobody_could_see() -> None:
     assert ["No tool call is recorded; what the models answered is not, they may have asked for some."] == [
         item.why for item in run.missing
     ]
-    assert "tool_calls" == run.missing[0].field
-    assert GENAI in run.missing[0].switch
+    assert ("tool_calls", "") == (run.missing[0].field, run.missing[0].switch)  # the other one's answer is recorded
+    (silent,) = run_of(spans[0], spans[2]).missing
+    assert GENAI in silent.switch
     assert () == run_of(*spans, tool(4, parent=1, arguments={}, result="r")).missing
     spans[2].status_code = 2
     assert () == run_of(*spans).missing

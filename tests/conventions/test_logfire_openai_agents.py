@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 
+from spanwise import conventions
 from spanwise.conventions import logfire_openai_agents as dialect
 from spanwise.model.content import (
     AgentFields,
@@ -135,6 +136,22 @@ def test_messages_of_the_responses_api() -> None:
             (Message("assistant", (Part("text", "Two."),)),),
         ),
     ] == [dialect.messages(one, Memo()) for one in (first, last)]
+
+
+def test_a_stream_of_chat_completions() -> None:
+    """The answer is a response's object in a list; zeros for its usage say that nobody counted."""
+    call = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a": 1}', "id": "__fake_id__"}
+    text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Three."}]}
+    nothing = {"requests": 1, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+    model = {"gen_ai.response.model": "gpt-4o-mini", "gen_ai.usage.input_tokens": 0, "gen_ai.usage.output_tokens": 0}
+    output = json.dumps([{"id": "__fake_id__", "object": "response", "output": [text, call]}])
+    streamed = span("Chat completion with {gen_ai.request.model!r}", output=output, usage=json.dumps(nothing), **model)
+    assert (
+        Message("assistant", (Part("text", "Three."),)),
+        Message("assistant", (Part("tool_call", "", "c1", "add", {"a": 1}),)),
+    ) == dialect.output(streamed, Memo())
+    found = conventions.llm(streamed, Memo(), conventions.classify(streamed)[0])
+    assert ("gpt-4o-mini", None, None) == (found.model, found.input_tokens, found.output_tokens)
 
 
 def test_a_question_without_wrapping() -> None:

@@ -26,6 +26,7 @@ _NO_CALL = Missing(
 _UNKNOWN = frozenset({"other"})
 _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
 _WORDS = frozenset({"text", "other"})
+_LEFT = ", though others have theirs: it failed, or its stream was given up."
 _BY_ITSELF = "Google's client calls functions by itself"
 _OVERWRITTEN = "LiteLLM wrote the requests onto the span around them, the later over the earlier."
 
@@ -70,7 +71,26 @@ def _answer(run: Run) -> Missing | None:
         return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
     if _answered_nothing(run):
         return Missing(field="answer", why="The last model call answered without a word.")
-    return Missing(field="answer", why="No span records the final answer.", switch=run.content_switch)
+    if run.llm_groups and _was_left(run, run.llm_groups[-1]):
+        return Missing(field="answer", why=f"The last model call has no answer{_LEFT}")
+    switch = _client_switch(run) or run.content_switch
+    return Missing(field="answer", why="No span records the final answer.", switch=switch)
+
+
+def _client_switch(run: Run) -> str:
+    """What to install where the model calls' spans never have answers and tokens."""
+    counted = any(call.usage.input_tokens is not None for call in run.llm_calls)
+    return "" if counted or not run.llm_groups else conventions.client_switch(run.llm_groups[-1][-1].raw)
+
+
+def _was_left(run: Run, group: Sequence[Span]) -> bool:
+    """What a model answered is not recorded, though what others of its dialect did is: content is switched on."""
+    known = {span.dialect for one in run.llm_groups for span in one if _is_told(run, span)}
+    return not any(_is_told(run, span) for span in group) and any(span.dialect in known for span in group)
+
+
+def _is_told(run: Run, span: Span) -> bool:
+    return conventions.output(span.raw, run.trace.memo, span.dialect) is not None
 
 
 def _answered_nothing(run: Run) -> bool:
@@ -167,7 +187,9 @@ def _tool_calls(run: Run) -> Missing | None:
     if not run.llm_calls or run.tool_calls or _answers_recorded(run):
         return None
     why = "No tool call is recorded; what the models answered is not, they may have asked for some."
-    return Missing(field="tool_calls", why=why, switch=run.content_switch)
+    silent = [group for group in run.llm_groups if not _tells_answer(run, group)]
+    left = bool(silent) and all(_was_left(run, group) for group in silent)
+    return Missing(field="tool_calls", why=why, switch="" if left else run.content_switch)
 
 
 def _tokens(run: Run) -> Missing | None:
@@ -183,7 +205,7 @@ def _tokens(run: Run) -> Missing | None:
         return Missing(field="tokens", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
     if run.llm_calls and all(call.failed for call in run.llm_calls):
         return Missing(field="tokens", why="Every model call failed: there are no tokens to count.")
-    return Missing(field="tokens", why="No span counts tokens.", switch=_USAGE_SWITCH)
+    return Missing(field="tokens", why="No span counts tokens.", switch=_client_switch(run) or _USAGE_SWITCH)
 
 
 def _some_tokens(run: Run) -> Missing | None:
@@ -193,7 +215,10 @@ def _some_tokens(run: Run) -> Missing | None:
     if not told or len(told) == len(answered):
         return None
     why = f"{len(answered) - len(told)} of {len(answered)} model calls count no tokens: the sums are of the others."
-    return Missing(field="tokens", why=why, switch=_USAGE_SWITCH)
+    uncounted = {call.span for call in answered} - {call.span for call in told}
+    groups = [group for group in run.llm_groups if any(span.index in uncounted for span in group)]
+    left = bool(groups) and all(_was_left(run, group) for group in groups)
+    return Missing(field="tokens", why=why, switch="" if left else _USAGE_SWITCH)
 
 
 def _documents(run: Run) -> Missing | None:

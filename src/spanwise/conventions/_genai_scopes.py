@@ -62,6 +62,17 @@ def content_switch(span: RawSpan) -> str:
     return by_language or CONTENT_SWITCHES.get(scope.name, "")
 
 
+_CLIENT_SWITCHES: Mapping[str, str] = {
+    "opentelemetry.instrumentation.openai_agents": "Install opentelemetry-instrumentation-openai as well: of chat "
+    "completions the instrumentation of the agents records neither answers nor tokens.",
+}
+
+
+def client_switch(span: RawSpan) -> str:
+    """What to add where an instrumentation records a model call without answer and tokens, whatever is switched on."""
+    return _CLIENT_SWITCHES.get(span.scope.name, "")
+
+
 def is_plumbing(span: RawSpan) -> bool:
     """LangChain's pieces around an agent (`RunnableAssign<...>`, a parser, a node's function) are said to be agents."""
     name = span.attributes.get("gen_ai.agent.name")

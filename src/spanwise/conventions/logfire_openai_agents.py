@@ -81,6 +81,8 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     usage = mapping_of(memo.json(span.attributes.get("usage"))) or {}
     asked = mapping_of(usage.get("input_tokens_details")) or {}
     answered = mapping_of(usage.get("output_tokens_details")) or {}
+    if _is_uncounted(usage):
+        return LLMFields(_genai.llm(span, memo).model, first_text(span.attributes, "gen_ai.system"), whole=True)
     return LLMFields(
         input_tokens=first_int(usage, "input_tokens"),
         output_tokens=first_int(usage, "output_tokens"),
@@ -88,6 +90,11 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
         cache_write_tokens=first_int(asked, "cache_write_tokens") or first_int(usage, "cache_write_input_tokens"),
         reasoning_tokens=first_int(answered, "reasoning_tokens"),
     )
+
+
+def _is_uncounted(usage: Mapping[str, object]) -> bool:
+    """A stream of chat completions that was not asked to count: the SDK puts zeros for what it was not told."""
+    return usage.get("input_tokens") == usage.get("output_tokens") == 0 and not usage.get("total_tokens")
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
@@ -104,7 +111,12 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     """What the model answered."""
-    answer = _response(span, memo).get("output", _given(span.attributes.get("output")))
+    answer = _response(span, memo).get("output")
+    if answer is None:
+        answer = memo.json(_given(span.attributes.get("output")))
+        streamed = [mapping_of(item) or {} for item in items(answer) or ()]
+        if streamed and all(one.get("object") == "response" for one in streamed):
+            answer = [item for one in streamed for item in items(one.get("output")) or ()]
     return messages_of(answer, memo)
 
 
