@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from spanwise.assembly.facts import SpanFacts
 from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link
+from spanwise.conventions import _batches as batches
 from spanwise.model.calls import Completeness
 from spanwise.model.canonical import shown
 from spanwise.model.raw import Key, LogEvent, RawSpan, SpanRecord, hex_id
@@ -48,6 +49,8 @@ def build_trace(
     if pause is not None:
         pause()
     spans, roots, run_roots, tangled, *flaws = link(ordered, pause)
+    if any(spans[at].raw.scope.name in batches.SCOPES for at in run_roots) and _parted(spans):
+        tangled = True
     if tangled or (flaws[0] and run_roots):
         roots, run_roots = _mended(spans, roots, run_roots, repairs, tangled=tangled)
     if unit == "trace" or (not run_roots and any(span.kind != "setup" for span in spans)):
@@ -85,6 +88,18 @@ def _join(ordered: list[RawSpan], events: Iterable[LogEvent], repairs: list[str]
         ordered[at] = replace(raw, events=(*raw.events, *(fresh[text] for _, _, text in more)))
     if homeless:
         repairs.append(f"log events whose span is not here, left out: {homeless}")
+
+
+def _parted(spans: list[Span]) -> bool:
+    """Whether runs hung below one another that were started side by side: each now hangs where the first one does."""
+    found = False
+    for span in spans:
+        if 0 <= span.parent < span.index and span.kind in RUNNERS:
+            above = spans[span.parent]
+            if batches.is_started_apart(span.raw, above.raw):
+                span.parent = above.parent  # put right before, for it starts earlier
+                found = True
+    return found
 
 
 def _mended(
