@@ -238,3 +238,9 @@ def test_documents_that_are_split() -> None:
     given = {"text": "68 million lived there.", "metadata_str": ""}
     for name in ("SentenceSplitter.task", "MarkdownNodeParser.workflow"):
         assert AgentFields() == traceloop.agent(task(name, given=given, returned=["68 million lived there."]), Memo())
+
+
+def test_what_is_indexed_is_no_question() -> None:
+    """Texts that are embedded, by the class of the embedding, were asked by nobody."""
+    for name in ("OpenAIEmbedding.workflow", "HuggingFaceEmbedding.task"):
+        assert "embedding" == traceloop.kind(task(name, given={"texts": ["Paris is big."]}, returned=[[0.5]]))

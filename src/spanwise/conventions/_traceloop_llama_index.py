@@ -37,6 +37,8 @@ def kind(span: RawSpan) -> Kind | None:
     if "llm.request.type" in attributes:
         return "llm"
     name, _, role = span.name.rpartition(".")
+    if "embedding.model_name" in attributes or name.endswith("Embedding"):
+        return "embedding"
     if name.endswith("Tool"):
         return "tool"
     if name.endswith("Retriever") or name == "retrieve":
