@@ -250,3 +250,10 @@ def test_a_call_that_langchain_refused() -> None:
         chat(50, parent=1, sent=[user("?"), returns(("c1", refused), ("c2", "two"))], got=[says("done")]),
     )
     assert [("search", '{"q": ', refused, "not_run"), ("search", {"q": "b"}, "two", "ok")] == told(run)
+
+
+def test_some_models_whose_requests_are_not_recorded() -> None:
+    """What a model asked for beside an answer that is not recorded stands in front of the next call."""
+    asked = [user("?"), asks(("c1", "search", {"q": "a"})), returns(("c1", "one"))]
+    run = run_of(agent(1), chat(2, parent=1, sent=[user("?")]), chat(50, parent=1, sent=asked, got=[says("done")]))
+    assert [("search", {"q": "a"}, "one", "ok")] == told(run)

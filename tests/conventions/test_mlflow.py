@@ -22,7 +22,7 @@ from spanwise.model.content import (
     ToolDefinition,
     ToolFields,
 )
-from spanwise.model.raw import STATUS_ERROR, RawSpan
+from spanwise.model.raw import STATUS_ERROR, RawEvent, RawSpan
 from tests.conventions.robustness import read_all, spans
 from tests.recordings_io import made
 
@@ -300,3 +300,50 @@ def test_methods_of_smolagents() -> None:
     run = span("AGENT", "ToolCallingAgent.run", object_name="research_agent", model=model, outputs={"_value": ANSWER})
     assert ("research_agent", ANSWER) == (mlflow.agent(run, Memo()).name, mlflow.agent(run, Memo()).answer)
     assert None is mlflow.llm(run, Memo()).model
+
+
+FORM = "mlflow.message.format"
+
+
+def test_pydantic_ai() -> None:
+    """Messages in Pydantic AI's own form; a stream's result is printed, and no answer; a retry is one."""
+    call = {"tool_name": "add", "args": '{"a": 1}', "tool_call_id": "c1", "part_kind": "tool-call"}
+    asked = {"parts": [{"content": "Add.", "part_kind": "user-prompt"}], "kind": "request"}
+    model = span("LLM", inputs={"messages": [asked]}, outputs={"parts": [call]}, **{FORM: "pydantic_ai"})
+    assert Messages(
+        (Message("user", (Part("text", "Add."),)),),
+        (Message("assistant", (Part("tool_call", "", "c1", "add", {"a": 1}),)),),
+    ) == mlflow.messages(model, Memo())
+    printed = "{'_all_messages': [ModelRequest(parts=[UserPromptPart(content='Add.')])]}"
+    assert mlflow.agent(span("AGENT", "Agent.run_stream", inputs={"q": "Add."}, outputs=printed), Memo()).answer is None
+    again = span("TOOL", "fail", inputs={"x": "y"}, status=STATUS_ERROR)
+    again.events = (RawEvent("exception", 1, {"exception.type": "pydantic_ai.exceptions.ToolRetryError"}),)
+    assert mlflow.tool(again, Memo()).retry
+
+
+def test_dspy() -> None:
+    """Completions are a list of texts; ReAct's ask for tools, and what those returned stands in the next request."""
+    text = '[[ ## next_tool_name ## ]]\nadd\n\n[[ ## next_tool_args ## ]]\n{"a": 1}\n\n[[ ## completed ## ]]'
+    told = [{"role": "user", "content": "[[ ## observation_0 ## ]]\n3\n\n[[ ## tool_name_1 ## ]]"}]
+    found = mlflow.messages(span("CHAT_MODEL", inputs={"messages": told}, outputs=[text], **{FORM: "dspy"}), Memo())
+    assert found.input is not None
+    assert Part("tool_result", value="3") == found.input[-1].parts[0]
+    assert (Message("assistant", (Part("tool_call", name="add", value={"a": 1}),)),) == found.output
+    plain = span("CHAT_MODEL", inputs="Q", outputs=["Paris."])
+    assert (Message("assistant", (Part("text", "Paris."),)),) == mlflow.output(plain, Memo())
+
+
+def test_a_stream_that_lost_its_calls() -> None:
+    """Of what OpenAI's client streamed MLflow keeps the text alone: no word may be a request for tools."""
+    empty = {"choices": [{"message": {"role": "assistant", "content": "", "tool_calls": None}}]}
+    asked = {"messages": [{"role": "user", "content": "Add."}]}
+    assert mlflow.output(span("CHAT_MODEL", inputs={**asked, "stream": True}, outputs=empty), Memo()) is None
+    assert mlflow.output(span("CHAT_MODEL", inputs=asked, outputs=empty), Memo()) is not None
+
+
+def test_the_answer_of_smolagents() -> None:
+    """The tool by which an agent answers has a class of its own, which is its span's name."""
+    final = span(
+        "TOOL", "FinalAnswerTool.__call__", inputs={"sanitize_inputs_outputs": True, "kwargs": {"answer": "3"}}
+    )
+    assert "final_answer" == mlflow.tool(final, Memo()).name

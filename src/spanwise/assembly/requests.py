@@ -37,15 +37,18 @@ def requests_of(run: Run) -> list[Request]:
     """Every tool call that the models of a run asked for, in order."""
     out: list[Request] = []
     memo = run.trace.memo
-    apart, silent = _asked_apart(run), True
+    apart, silent = _asked_apart(run), False
     for number, group in enumerate(run.trace.paced(run.llm_groups)):
+        heard = False
         for span in reversed(group):
             asked = conventions.requests(span.raw, memo, span.dialect)
-            silent = silent and (asked is None or not conventions.tells_requests(span.dialect))
+            failed = span.raw.status_code == STATUS_ERROR
+            heard = heard or failed or (asked is not None and conventions.tells_requests(span.dialect))
             asked = asked or apart.get(span.index)
             if asked:
                 out += [Request(part, span.end_ns, span.agent, number) for part in asked]
                 break
+        silent = silent or not heard
     if not run.llm_groups:
         talks = Talks(run)
         for number in range(len(talks)):

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spanwise.conventions import _pydantic_messages
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._messages import definitions_of, messages_of
+from spanwise.conventions._dspy import asking, told
+from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, reply, searched
 from spanwise.conventions._reprs import is_object
@@ -24,6 +26,7 @@ from spanwise.model.content import (
     Memo,
     Message,
     Messages,
+    Part,
     RetrievalFields,
     ToolDefinition,
     ToolFields,
@@ -50,6 +53,9 @@ SCOPE = "mlflow.tracing.provider"
 _INPUTS = "mlflow.spanInputs"
 _OUTPUTS = "mlflow.spanOutputs"
 _TAG = "mlflow.traceTag."
+_FINAL = "FinalAnswerTool.__call__"
+"""smolagents' tool by which an agent answers; MLflow names the spans of its tools by their classes."""
+_RETRY = "ToolRetryError"
 _PREPARING = "._prepare_chat_with_tools"
 """LlamaIndex puts together what it will ask the model; MLflow calls that a model call."""
 
@@ -118,12 +124,15 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         found.value,
         text_of(memo.json(attributes.get("tool_call_id"))) or found.call_id,
         found.failed,
+        retry=any(str(event.attributes.get("exception.type")).endswith(_RETRY) for event in span.events),
     )
 
 
 def _tool_name(span: RawSpan, memo: Memo, returned: object) -> str | None:
     """The span's name without the number that older releases put behind the names of spans that were named alike."""
     name = span.name
+    if name == _FINAL:
+        return "final_answer"
     if _is_method(name):
         return text_of(memo.json(span.attributes.get("name")))
     for other in (
@@ -172,13 +181,22 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
     """What the model was sent, in the form of its client, and what it answered."""
     given = memo.json(span.attributes.get(_INPUTS))
     fields = mapping_of(given)
+    if _form(span, memo) == "pydantic_ai":
+        return Messages(_pydantic_messages.messages_of((fields or {}).get("messages"), memo), output(span, memo))
     sent = conversation(given, memo)
     if sent is None and fields is not None:
         held = next((fields[key] for key in ("input", "prompt", "contents", "prompts") if fields.get(key)), None)
         sent = messages_of([held] if isinstance(held, str) else held, memo)
     elif sent is None and given is not None:
         sent = messages_of([given] if isinstance(given, str) else given, memo)
+    if sent is not None and _form(span, memo) == "dspy":
+        sent = told(sent)
     return Messages(_instructed(span, fields, sent, memo), output(span, memo))
+
+
+def _form(span: RawSpan, memo: Memo) -> object:
+    """The framework whose messages these are, where MLflow says so."""
+    return memo.json(span.attributes.get("mlflow.message.format"))
 
 
 def _instructed(
@@ -192,8 +210,19 @@ def _instructed(
 
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
-    """What the model answered."""
-    return reply(memo.json(span.attributes.get(_OUTPUTS)), memo)
+    """What the model answered; of what OpenAI's client streams the calls are lost, so that no word is no answer."""
+    returned = memo.json(span.attributes.get(_OUTPUTS))
+    form = _form(span, memo)
+    if form == "pydantic_ai":
+        return _pydantic_messages.messages_of(returned, memo)
+    listed = items(returned)
+    if listed and all(isinstance(item, str) for item in listed):  # DSPy's completions
+        said = tuple(Message("assistant", (Part("text", str(item)),)) for item in listed)
+        return asking(said, memo) if form == "dspy" else said
+    found = reply(returned, memo)
+    given = mapping_of(memo.json(span.attributes.get(_INPUTS))) or {}
+    silent = found is not None and not any(part.text or part.type != "text" for one in found for part in one.parts)
+    return None if silent and given.get("stream") is True else found
 
 
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
@@ -210,6 +239,8 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
     given = memo.json(span.attributes.get(_INPUTS))
     returned = memo.json(span.attributes.get(_OUTPUTS))
     if set(mapping_of(returned) or ()) == {"output_type"}:  # OpenAI's agents say no more of their answer than its type
+        returned = None
+    if isinstance(returned, str) and returned.startswith("{'_all_messages'"):  # Pydantic AI's stream, printed
         returned = None
     name = span.name if kind(span) == "agent" else None
     if name is not None and _is_method(name):
