@@ -6,6 +6,7 @@ import json
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from spanwise.conventions import mlflow
 from spanwise.model.content import (
@@ -347,3 +348,20 @@ def test_the_answer_of_smolagents() -> None:
         "TOOL", "FinalAnswerTool.__call__", inputs={"sanitize_inputs_outputs": True, "kwargs": {"answer": "3"}}
     )
     assert "final_answer" == mlflow.tool(final, Memo()).name
+
+
+def test_releases_before_3() -> None:
+    """Model and usage stand where the client had them: in its response, of a stream in the event of its last piece."""
+    answered = {"model": "gpt-4o-mini", "choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 3}}
+    said = mlflow.llm(span("CHAT_MODEL", outputs=answered), Memo())
+    assert ("gpt-4o-mini", 5, 3) == (said.model, said.input_tokens, said.output_tokens)
+    streamed = span("CHAT_MODEL", inputs={"model": "gpt-4o-mini"}, outputs="Three.")
+    pieces = [{"choices": [{}]}, {"choices": [], "usage": answered["usage"]}, {"choices": []}]
+    streamed.events = tuple(
+        RawEvent(f"chunk_{at}", at, {"ChatCompletionChunk": json.dumps(json.dumps(one))})
+        for at, one in enumerate(pieces)
+    )
+    assert LLMFields("gpt-4o-mini", None, 5, 3) == replace(mlflow.llm(streamed, Memo()), model="gpt-4o-mini")
+    assert LLMFields() == mlflow.llm(span("AGENT", outputs=answered), Memo())
+    state = {"messages": [{"content": "Three.", "type": "ai", "name": "calc"}]}
+    assert "agent" == mlflow.kind(span("CHAIN", "calc", outputs=state))

@@ -20,6 +20,7 @@ from spanwise.conventions._langgraph import says_paused
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, reply, searched
+from spanwise.conventions._usages import CACHE_READ, CACHE_WRITE, INPUT, REASONING, provided
 from spanwise.conventions._values import first_int, first_number, first_text, int_of, mapping_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -54,14 +55,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _METADATA = "langfuse.observation.metadata."
 _TRACE_METADATA = "langfuse.trace.metadata."
 _PLUMBING = (".before_agent", ".after_agent", "OutputParser")
-_CACHE_READ = ("input_cache_read", "cache_read_input_tokens", "input_cached_tokens", "cached_input_tokens")
-_CACHE_WRITE = (
-    "input_cache_creation", "cache_creation_input_tokens", "input_cache_write", "input_cache_write_tokens",
-    "cache_write_input_tokens",
-)  # fmt: skip
-_PROVIDER_INPUT = ("prompt_tokens", "input_tokens", "promptTokens", "inputTokens")
-_PROVIDER_OUTPUT = ("completion_tokens", "output_tokens", "completionTokens", "outputTokens")
-_REASONING = ("output_reasoning", "output_reasoning_tokens", "reasoning_tokens", "reasoning")
 # Entries that count what another entry counts already.
 _COUNTED_TWICE = ("priority", "ephemeral")
 
@@ -151,7 +144,7 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     """Model, usage and cost of a generation."""
     attributes = span.attributes
     usage = mapping_of(memo.json(attributes.get("langfuse.observation.usage_details"))) or {}
-    read = _provider_usage if "input" not in usage and first_int(usage, *_PROVIDER_INPUT) is not None else _own_usage
+    read = provided if "input" not in usage and first_int(usage, *INPUT) is not None else _own_usage
     said = read(usage)
     said.model = text_of(attributes.get("langfuse.observation.model.name"))
     said.provider = text_of(memo.json(attributes.get(f"{_METADATA}ls_provider")))
@@ -172,27 +165,6 @@ def _ms_until(moment: str, start_ns: int) -> float | None:
     return waited_ns / 1e6 if waited_ns >= 0 else None
 
 
-def _provider_usage(usage: Fields) -> LLMFields:
-    """A provider's own numbers: what the details count is part of the totals."""
-    sent = _details(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details")
-    got = _details(usage, "completion_tokens_details", "output_tokens_details", "output_token_details")
-    return LLMFields(
-        input_tokens=first_int(usage, *_PROVIDER_INPUT),
-        output_tokens=first_int(usage, *_PROVIDER_OUTPUT),
-        cache_read_tokens=first_int({**usage, **sent}, "cached_tokens", "cache_read", *_CACHE_READ),
-        cache_write_tokens=first_int({**usage, **sent}, "cache_write_tokens", "cache_creation", *_CACHE_WRITE),
-        reasoning_tokens=first_int({**usage, **got}, *_REASONING),
-    )
-
-
-def _details(usage: Fields, *keys: str) -> Fields:
-    for key in keys:
-        found = mapping_of(usage.get(key))
-        if found is not None:
-            return found
-    return {}
-
-
 def _own_usage(usage: Fields) -> LLMFields:
     """Langfuse's numbers: each kind of token counted once, so that all kinds of a side make up its total."""
     sent, got = int_of(usage.get("input")), int_of(usage.get("output"))
@@ -201,9 +173,9 @@ def _own_usage(usage: Fields) -> LLMFields:
     return LLMFields(
         input_tokens=sent,
         output_tokens=got,
-        cache_read_tokens=first_int(usage, *_CACHE_READ),
-        cache_write_tokens=first_int(usage, *_CACHE_WRITE),
-        reasoning_tokens=first_int(usage, *_REASONING),
+        cache_read_tokens=first_int(usage, *CACHE_READ),
+        cache_write_tokens=first_int(usage, *CACHE_WRITE),
+        reasoning_tokens=first_int(usage, *REASONING),
     )
 
 

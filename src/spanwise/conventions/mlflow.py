@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from spanwise.conventions import _pydantic_messages
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._dspy import asking, told
@@ -17,6 +19,7 @@ from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, reply, searched
 from spanwise.conventions._reprs import is_object
+from spanwise.conventions._usages import provided, responded
 from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -95,8 +98,11 @@ def _exported_agent(span: RawSpan) -> bool:
 
 
 def _is_langchain_agent(span: RawSpan) -> bool:
-    """The metadata names the agent, also that of its nodes; the agent's own chain has the same name."""
+    """The metadata, or the state, names the agent, also that of its nodes; the agent's own chain has the same name."""
     metadata = span.attributes.get("metadata")
+    state = span.attributes.get(_OUTPUTS)
+    if isinstance(state, str) and f'"type": "ai", "name": "{span.name}"' in state:  # LangGraph's prebuilt agents
+        return True
     if isinstance(metadata, str):
         return f'"lc_agent_name": "{span.name}"' in metadata
     return (mapping_of(metadata) or {}).get("lc_agent_name") == span.name
@@ -156,14 +162,21 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     usage = mapping_of(memo.json(attributes.get("mlflow.chat.tokenUsage"))) or {}
     cost = mapping_of(memo.json(attributes.get("mlflow.llm.cost"))) or {}
     model = text_of(memo.json(attributes.get("mlflow.llm.model")))
+    said = _responded(span, memo) if model is None or not usage else LLMFields()
+    model = model or said.model
     if model is None:
-        for key in (_OUTPUTS, _INPUTS):
-            model = model or first_text(mapping_of(memo.json(attributes.get(key))) or {}, "model")
         named = text_of(memo.json(attributes.get("model")))
+        model = first_text(mapping_of(memo.json(attributes.get(_INPUTS))) or {}, "model")
         model = model or (None if is_object(named) else named)
-    provided = mapping_of(memo.json(attributes.get("usage"))) or {}  # OpenAI's own, where LlamaIndex passes it on
-    cached = mapping_of(provided.get("prompt_tokens_details")) or {}
-    thought = mapping_of(provided.get("completion_tokens_details")) or {}
+    if not usage:  # releases before 3 leave it where the client had it
+        own = mapping_of(memo.json(attributes.get("usage")))
+        said = provided(own) if own else said
+        found = first_number(cost, "total_cost")
+        provider = text_of(memo.json(attributes.get("mlflow.llm.provider")))
+        return replace(said, model=model, provider=provider, cost_usd=found)
+    own = mapping_of(memo.json(attributes.get("usage"))) or {}  # OpenAI's own, where LlamaIndex passes it on
+    cached = mapping_of(own.get("prompt_tokens_details")) or {}
+    thought = mapping_of(own.get("completion_tokens_details")) or {}
     read = first_int(usage, "cache_read_input_tokens")
     return LLMFields(
         model,
@@ -175,6 +188,19 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
         first_int(thought, "reasoning_tokens"),
         first_number(cost, "total_cost"),
     )
+
+
+def _responded(span: RawSpan, memo: Memo) -> LLMFields:
+    """What the response says that was used; of a stream its last piece, each of which is an event."""
+    response = mapping_of(memo.json(span.attributes.get(_OUTPUTS))) if kind(span) == "llm" else None
+    found = responded(response) if response is not None else LLMFields()
+    for event in reversed(span.events) if found.input_tokens is None else ():
+        for value in event.attributes.values() if "chunk" in event.name else ():
+            piece = memo.json(memo.json(value))
+            used = responded(mapping_of(piece) or {})
+            if used.input_tokens is not None:
+                return used
+    return found
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
@@ -189,7 +215,7 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
         sent = messages_of([held] if isinstance(held, str) else held, memo)
     elif sent is None and given is not None:
         sent = messages_of([given] if isinstance(given, str) else given, memo)
-    if sent is not None and _form(span, memo) == "dspy":
+    if sent is not None and items(memo.json(span.attributes.get(_OUTPUTS))):  # DSPy's completions
         sent = told(sent)
     return Messages(_instructed(span, fields, sent, memo), output(span, memo))
 
@@ -218,7 +244,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     listed = items(returned)
     if listed and all(isinstance(item, str) for item in listed):  # DSPy's completions
         said = tuple(Message("assistant", (Part("text", str(item)),)) for item in listed)
-        return asking(said, memo) if form == "dspy" else said
+        return asking(said, memo)
     found = reply(returned, memo)
     given = mapping_of(memo.json(span.attributes.get(_INPUTS))) or {}
     silent = found is not None and not any(part.text or part.type != "text" for one in found for part in one.parts)
