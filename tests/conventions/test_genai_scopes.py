@@ -173,3 +173,18 @@ def test_an_error_of_a_tool_on_its_workflow() -> None:
     assert [False, True, True] == [
         conventions.failed(one, conventions.classify(one)[0]) for one in (whole, crash, tool)
     ]
+
+
+def test_functions_of_semantic_kernel() -> None:
+    """Every function is written as a tool's execution: what the app called by itself, a prompt above all, is none."""
+    scope = "semantic_kernel.functions.kernel_function"
+    asked = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "m-add"}
+    for fields, kind in ((asked, "workflow"), ({**asked, "gen_ai.tool.call.id": "c1"}, "tool")):
+        assert kind == conventions.classify(made(scope=scope, attributes=fields))[1]
+        assert "tool" == conventions.classify(made(scope="other", attributes=fields))[1]
+
+
+def test_first_operations_of_semantic_kernel() -> None:
+    """Its model calls were `chat.completions` before GenAI's conventions had a name for them."""
+    for operation in ("chat.completions", "chat.streaming_completions", "text.completions"):
+        assert "llm" == conventions.classify(made(attributes={"gen_ai.operation.name": operation}))[1]

@@ -69,11 +69,14 @@ def says_no_such_tool(name: str, result: object) -> bool:
     return named or _NOT_FOUND.fullmatch(result) is not None
 
 
+_REFUSALS = ("could not be executed", "arguments are malformed")
+
+
 def says_not_executed(call: ToolCall) -> bool:
-    """What LangChain tells a model whose arguments are no JSON, so that no tool was called."""
+    """What LangChain and Semantic Kernel tell a model whose arguments are no JSON, so that no tool was called."""
     result = call.raw_result
     broken = call.arguments is not None and not isinstance(call.arguments, Mapping)
-    return broken and isinstance(result, str) and "could not be executed" in result[:200]
+    return broken and isinstance(result, str) and any(mark in result[:200] for mark in _REFUSALS)
 
 
 def asks_again(result: object) -> bool:

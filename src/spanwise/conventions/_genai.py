@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 
 from spanwise.conventions import _genai_scopes
-from spanwise.conventions._convention import Convention, PlainAnswers, PlainModels, PlainTools
+from spanwise.conventions._convention import Convention, PlainAnswers, PlainKind, PlainModels, PlainTools
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, is_unsaid, with_answer_apart
 from spanwise.conventions._langgraph import ENVELOPES, NAMELESS, is_paused, open_message, told_by_command
@@ -47,8 +47,7 @@ KINDS: Mapping[str, Kind] = {
     "execute_task": "workflow",
     "plan": "planning",
     "chat": "llm",
-    "generate_content": "llm",
-    "text_completion": "llm",
+    **dict.fromkeys(("generate_content", "text_completion", *_genai_scopes.COMPLETIONS), "llm"),
     "execute_tool": "tool",
     "retrieval": "retrieval",
     "search_memory": "retrieval",
@@ -70,7 +69,8 @@ def kind(span: RawSpan) -> Kind | None:
     operation = attributes.get("gen_ai.operation.name")
     found = KINDS.get(operation) if type(operation) is str else None
     if found is not None:
-        return "workflow" if found == "agent" and is_plumbing(span) else found
+        is_step = (found == "agent" and is_plumbing(span)) or (found == "tool" and _genai_scopes.is_function(span))
+        return "workflow" if is_step else found
     if "gen_ai.tool.name" in attributes:
         return "tool"
     return None
@@ -362,7 +362,8 @@ CONVENTION = Convention(
     name="genai",
     title="OpenTelemetry GenAI",
     keys=("gen_ai.operation.name", "gen_ai.tool.name"),
-    kinds={operation: kind_ for operation, kind_ in KINDS.items() if kind_ != "agent"},
+    kinds={operation: kind_ for operation, kind_ in KINDS.items() if kind_ not in {"agent", "tool"}},
+    plain_kinds={"execute_tool": PlainKind(kind="tool", scopes=frozenset({_genai_scopes.KERNEL_FUNCTION}))},
     kind=kind,
     tool=tool,
     plain_tools=PlainTools(

@@ -27,11 +27,18 @@ _UNSAID = {OPENAI_JS: '"parts":[{"type":"text","content":""}]', SPLUNK: '"parts"
 LANGTRACE = "langtrace_python_sdk.instrumentation.openai.instrumentation"
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
 """What LangGraph and its users call the node, or its function, in which an agent runs."""
+KERNEL_FUNCTION = "semantic_kernel.functions.kernel_function"
+COMPLETIONS = ("chat.completions", "chat.streaming_completions", "text.completions", "text.streaming_completions")
+"""What Semantic Kernel called a model's operations at first."""
 LANGCHAIN = "opentelemetry.instrumentation.genai.langchain"
 AZURE_LANGCHAIN = (
     "Set AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true, or give the tracer enable_content_recording=True."
 )
 _SEMANTIC_KERNEL = "Set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true."
+_KERNEL_LOGS = (
+    f"{_SEMANTIC_KERNEL} Messages are log records: export those of the logger `semantic_kernel` with "
+    "OpenTelemetry's LoggingHandler, at INFO."
+)
 CONTENT_SWITCHES: Mapping[str, str] = {
     "AzureAIOpenTelemetryTracer": AZURE_LANGCHAIN,
     "azure.core.tracing.ext.opentelemetry_span": "Set AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true.",
@@ -39,11 +46,8 @@ CONTENT_SWITCHES: Mapping[str, str] = {
     "semantic_kernel.utils.telemetry.agent_diagnostics.decorators": (
         f"{_SEMANTIC_KERNEL} Hand the agent its messages as its first argument: those given by name are left out."
     ),
-    "semantic_kernel.utils.telemetry.model_diagnostics.decorators": (
-        f"{_SEMANTIC_KERNEL} Messages are log records: export those of the logger `semantic_kernel` with "
-        "OpenTelemetry's LoggingHandler, at INFO."
-    ),
-    "semantic_kernel.functions.kernel_function": _SEMANTIC_KERNEL,
+    "semantic_kernel.utils.telemetry.model_diagnostics.decorators": _KERNEL_LOGS,
+    KERNEL_FUNCTION: _KERNEL_LOGS,
 }
 """What to do about missing content, for scopes that speak the generic dialect and have a switch of their own."""
 _CONTENT_SWITCHES_OF: Mapping[tuple[str, object], str] = {
@@ -66,6 +70,11 @@ _CLIENT_SWITCHES: Mapping[str, str] = {
     "opentelemetry.instrumentation.openai_agents": "Install opentelemetry-instrumentation-openai as well: of chat "
     "completions the instrumentation of the agents records neither answers nor tokens.",
 }
+
+
+def is_function(span: RawSpan) -> bool:
+    """Semantic Kernel writes whatever function runs as a tool, prompts too: those without an id the app called."""
+    return span.scope.name == KERNEL_FUNCTION and "gen_ai.tool.call.id" not in span.attributes
 
 
 def client_switch(span: RawSpan) -> str:
