@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from spanwise import conventions
 from spanwise.conventions import claude_code
@@ -18,9 +19,10 @@ from spanwise.model.content import (
     ToolDefinition,
     ToolFields,
 )
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawEvent, RawSpan
 from spanwise.model.span import SpanError
 from tests.conventions.robustness import read_all, spans
+from tests.making import run_of, span_id
 from tests.recordings_io import made
 
 SCOPE = "com.anthropic.claude_code.tracing"
@@ -33,7 +35,7 @@ def span(kind: str, *, events: list[tuple[str, dict[str, object]]] | None = None
 
 
 def test_kinds() -> None:
-    """A prompt is the agent's run; waiting for the user, hooks and a tool's inner span are none of its steps."""
+    """A prompt is the agent's run; what a tool executes is part of its call, waiting and hooks are no steps."""
     types = (
         "interaction",
         "llm_request",
@@ -44,7 +46,7 @@ def test_kinds() -> None:
         "of a later release",
     )
     found = [claude_code.kind(span(kind)) for kind in types]
-    assert ["agent", "llm", "tool", "other", "other", "other", "other"] == found
+    assert ["agent", "llm", "tool", "other", "tool", "other", "other"] == found
     assert found == [claude_code.kind(made(attributes={"span.type": f"claude_code.{kind}"})) for kind in types]
 
 
@@ -189,3 +191,25 @@ def test_error() -> None:
 def test_no_reader_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader answers."""
     assert 7 == read_all(claude_code.CONVENTION, span)
+
+
+def test_how_a_tool_ended() -> None:
+    """What a tool executes says whether it failed: the call around it has that status, and its error."""
+    tree = [span("interaction"), span("tool", tool_name="Read", **{"gen_ai.tool.call.id": "toolu_1"})]
+    for success, status in ((True, "ok"), (False, "error")):
+        inner = span("tool.execution", success=success, tool_use_id="toolu_1", error="no file")
+        ids = zip((*tree, inner), (1, 2, 3), (None, 1, 2), strict=True)
+        run = run_of(*(replace(one, span_id=span_id(n), parent_id=up and span_id(up)) for one, n, up in ids))
+        assert [("Read", "toolu_1", status)] == [(call.name, call.call_id, call.status) for call in run.tool_calls]
+
+
+def test_log_events_of_a_prompt() -> None:
+    """The prompt and the last answer stand in log events; what a subagent answered is not the run's."""
+    said = [("user_prompt", {"prompt": "Q"}), ("assistant_response", {"response": "Looking.", "query_source": "sdk"})]
+    said += [("assistant_response", {"response": "A", "query_source": "repl_main_thread"})]
+    said += [("assistant_response", {"response": "sub", "query_source": "agent:custom"})]
+    events = tuple(RawEvent("", at, {"event.name": name, **fields}) for at, (name, fields) in enumerate(said))
+    prompted = replace(span("interaction", user_prompt="<REDACTED>"), events=events)
+    assert AgentFields(None, "Q", "A") == claude_code.agent(prompted, Memo())
+    removed = (RawEvent("claude_code.assistant_response", 1, {"response": "<REDACTED>"}),)
+    assert AgentFields() == claude_code.agent(replace(span("interaction"), events=removed), Memo())

@@ -1,9 +1,9 @@
 """Claude Code's and the Claude Agent SDK's own spans, with names and attributes of their own.
 
 A prompt is an `interaction`, below it stand the model's requests and the tools. A tool's span is not marked when the
-tool fails (a span below it is), so without a recorded result neither success nor failure is known. Content is
-`<REDACTED>` or missing unless switched on, and cut at 60 KB. Input tokens exclude those read from and written to the
-cache.
+tool fails: its `tool.execution` below it is, and without that neither success nor failure is known. Content is
+`<REDACTED>` or missing unless switched on, and cut at 60 KB; what the model answered stands in log events only. Input
+tokens exclude those read from and written to the cache.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from spanwise.model.content import (
     ToolFields,
     is_redacted,
 )
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawEvent, RawSpan
 from spanwise.model.span import Kind, SpanError
 
 _KINDS: Mapping[str, Kind] = {
@@ -35,11 +35,13 @@ _KINDS: Mapping[str, Kind] = {
     "llm_request": "llm",
     "tool": "tool",
     "tool.blocked_on_user": "other",
-    "tool.execution": "other",
+    "tool.execution": "tool",
     "hook": "other",
     "subagent.spawn": "other",
 }
 _PREFIX = "claude_code."
+_MAIN = ("sdk", "repl_main_thread")
+"""What asked the model: the conversation itself, no subagent, title or summary."""
 # Detailed tracing joins what is new in a request into one text.
 _PART = re.compile(r"(?:\A|\n\n---\n\n)\[(USER|USER PROMPT|TOOL RESULT: [^\]\n]*)\]\n")
 _HEAD = re.compile(r"\A\[TOOL (?:INPUT|RESULT): [^\]\n]*\]\n")
@@ -85,7 +87,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         result,
         first_text(attributes, "gen_ai.tool.call.id", "tool_use_id"),
         failed=attributes.get("success") is False,
-        uncertain=True,
+        uncertain=attributes.get("success") is not True,
     )
 
 
@@ -133,12 +135,22 @@ def _parts(text: str, memo: Memo) -> tuple[Message, ...] | None:
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
-    """What the user asked; no name is recorded, and the answer stands with the last request of the model."""
+    """What the user asked, and the last answer among the log events; no name is recorded."""
     prompt = _content(span.attributes.get("user_prompt"))
     if prompt is None:
         text = _content(span.attributes.get("new_context"))
         prompt = None if text is None else _PART.sub("", text, count=1)
-    return AgentFields(query=prompt)
+    asked = (_content(event.attributes.get("prompt")) for event in span.events if _is_named(event, "user_prompt"))
+    answers = (event for event in reversed(span.events) if _is_named(event, "assistant_response"))
+    answer = next((one for one in answers if one.attributes.get("query_source", _MAIN[0]) in _MAIN), None)
+    return AgentFields(
+        query=prompt or next((text for text in asked if text), None),
+        answer=None if answer is None else _content(answer.attributes.get("response")),
+    )
+
+
+def _is_named(event: RawEvent, name: str) -> bool:
+    return name in (event.name.removeprefix(_PREFIX), event.attributes.get("event.name"))
 
 
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
@@ -172,5 +184,8 @@ CONVENTION = Convention(
     definitions=definitions,
     context=context,
     error=error,
-    content_switch="Set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1.",
+    content_switch=(
+        "Set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1. Answers stand in log events "
+        "(OTEL_LOGS_EXPORTER=otlp), all arguments in detailed tracing (ENABLE_BETA_TRACING_DETAILED=1)."
+    ),
 )
