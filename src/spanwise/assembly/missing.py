@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from spanwise import conventions
 from spanwise.assembly import llms, texts
 from spanwise.conventions import litellm
+from spanwise.conventions._genai_scopes import client_switch
 from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.content import Part
 from spanwise.model.span import Span
@@ -80,7 +81,7 @@ def _answer(run: Run) -> Missing | None:
 def _client_switch(run: Run) -> str:
     """What to install where the model calls' spans never have answers and tokens."""
     counted = any(call.usage.input_tokens is not None for call in run.llm_calls)
-    return "" if counted or not run.llm_groups else conventions.client_switch(run.llm_groups[-1][-1].raw)
+    return "" if counted or not run.llm_groups else client_switch(run.llm_groups[-1][-1].raw)
 
 
 def _was_left(run: Run, group: Sequence[Span]) -> bool:

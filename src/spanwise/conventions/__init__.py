@@ -50,7 +50,6 @@ from spanwise.conventions._genai import first_user_text as first_user_text
 from spanwise.conventions._genai import last_answer_text as last_answer_text
 from spanwise.conventions._genai import stated as stated
 from spanwise.conventions._genai_scopes import asks_for_tools as asks_for_tools
-from spanwise.conventions._genai_scopes import client_switch as client_switch
 from spanwise.conventions._genai_scopes import is_untold as is_untold
 from spanwise.conventions._langchain import asked_in as asked_in
 from spanwise.conventions._langchain import parsed as parsed
@@ -166,9 +165,8 @@ _TELLING = frozenset(key for key, index, _ in _BY_MARK if CONVENTIONS[index].err
 _TELLING_SCOPES = frozenset(scope for c in CONVENTIONS if c.error is not None for scope in c.scopes)
 """The attributes and scopes of the dialects that say more of a failure than the generic one."""
 SUMMING = frozenset(index for index, convention in enumerate(CONVENTIONS) if convention.sums)
-"""The dialects whose model calls count the tokens of those before them."""
 HOLDING = frozenset(index for index, convention in enumerate(CONVENTIONS) if convention.model_calls is not None)
-"""The dialects whose agents' spans hold model calls."""
+"""The dialects whose model calls count the tokens of those before them; those whose agents hold model calls."""
 _LAST = len(CONVENTIONS) - 1
 UNKNOWN = -1
 """The dialect of a span that no convention knows."""
