@@ -212,6 +212,20 @@ def test_handing_over(tmp_path: Path) -> None:
     disk.close()
 
 
+def test_threads_that_hand_over_at_once(tmp_path: Path) -> None:
+    """Each parcel is handed over once, whoever does it."""
+    memory, disk = Outbox(None, wait_s=10), Outbox(tmp_path / "out.db", wait_s=10)
+    memory.put([Group(str(number), parcels(str(number))) for number in range(400)])
+    threads = [threading.Thread(target=memory.hand_over, args=(disk,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (0, 400, 0) == (memory.counts.taken, disk.counts.taken, disk.counts.replaced)
+    assert (0, 400) == (memory.waiting(), disk.waiting())
+    disk.close()
+
+
 def test_the_mean_of_numbers(outbox: Outbox) -> None:
     """The last number of each name counts, of one thing at a time."""
     outbox.mean("session", "run 1", 0.2)

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ class Courier:
         self._spill = Outbox(None, owner=owner, max_rows=min(SPILL, max_rows), max_bytes=max_bytes // 4)
         self._words = words
         self._spilt = False
+        self._moving = threading.Lock()
         self._lost = 0
         self._told = False
         lock = None if path is None else path.with_name(f"{path.name}.{owner[:8]}.lock")
@@ -146,6 +148,7 @@ class Courier:
         """Start anew in a child process: its own connections, its own thread when there is something to send."""
         self.outbox.after_fork()
         self._spill.after_fork()
+        self._moving = threading.Lock()
         self.delivery.after_fork()
         self._lost = 0
 
@@ -153,8 +156,9 @@ class Courier:
         """Into the outbox; where that cannot be written, into a reserve in memory until it can."""
         try:
             if self._spilt:
-                self._spill.hand_over(self.outbox)
-                self._spilt = False
+                with self._moving:  # who comes meanwhile has newer ones, which must not stand before these
+                    self._spill.hand_over(self.outbox)
+                    self._spilt = False
             into(self.outbox)
             self.delivery.wake()
             return True
