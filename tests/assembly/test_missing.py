@@ -79,6 +79,16 @@ def test_an_answer_that_never_came() -> None:
     assert [Missing(field="answer", why=why)] == [one for one in run.missing if one.field == "answer"]
 
 
+def test_an_answer_after_a_failed_model_call() -> None:
+    """A run whose last model call failed has no answer to record, though the agent's span tells of no failure."""
+    asked = {"gen_ai.input.messages": json.dumps([user("Q")])}
+    failing = chat(9, parent=1)
+    failing.status_code = 2
+    run = run_of(agent(1, **asked), chat(2, parent=1, got=[asks(("c1", "a", {}))], tokens=(1, 1)), failing)
+    why = "The last model call failed: no answer followed."
+    assert [Missing(field="answer", why=why)] == [one for one in run.missing if one.field == "answer"]
+
+
 def test_an_empty_answer() -> None:
     """A model that answered without a word was recorded whole; what only thought, or is not recorded, was not."""
     asked = {"gen_ai.input.messages": json.dumps([user("Q")])}

@@ -211,7 +211,6 @@ def test_messages_of_release_3() -> None:
     expected = (Message("assistant", (Part("tool_call", "", "c1", "add", {"a": 1}),)),)
     assert expected == vercel.output(of("ai.generateText.doGenerate", result__toolCalls=json.dumps(calls)), Memo())
     assert expected == vercel.output(of("ai.generateText.doGenerate", response__toolCalls=calls), Memo())
-    assert None is vercel.output(of("ai.generateText.doGenerate", response__text=""), Memo())
 
 
 def test_messages_of_the_outer_operation() -> None:
@@ -261,6 +260,17 @@ def test_agent_of_release_7_that_did_not_finish() -> None:
         text = json.dumps([message] if reasons != ["stop"] else [])
         attributes = {"gen_ai.response.finish_reasons": reasons, "gen_ai.output.messages": text}
         assert AgentFields() == vercel.agent(made(scope="gen_ai", attributes=attributes), Memo())
+
+
+def test_an_empty_answer() -> None:
+    """A model that said nothing is recorded with an empty text; beside requests for tools that is no part of it."""
+    call = {"toolCallId": "call_1", "toolName": "search", "input": {"q": "a"}}
+    step = of("ai.streamText.doStream", response__text="", response__toolCalls=json.dumps([call]))
+    asked = Part("tool_call", "", "call_1", "search", {"q": "a"})
+    silent = of("ai.generateText.doGenerate", response__text="")
+    assert (Message("assistant", ()),) == vercel.output(silent, Memo())
+    assert (Message("assistant", (asked,)),) == vercel.output(step, Memo())
+    assert None is vercel.output(of("ai.generateText.doGenerate"), Memo())
 
 
 def test_output_of_release_7() -> None:

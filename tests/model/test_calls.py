@@ -46,6 +46,16 @@ def test_a_model_call() -> None:
     assert ("m", "p", Tokens(1, 2, 3, 4, 5), "01" * 8) == (call.model, call.provider, call.tokens, call.span_id)
 
 
+def test_a_model_call_that_came_to_nothing() -> None:
+    """A failed call that counts no tokens and has no cost; what failed half-way, or answered, is none."""
+    refused = LLMCall(LLMFields("m"), failed=True)
+    cut = LLMCall(LLMFields("m", input_tokens=3), failed=True)
+    assert [True, False, False, False] == [
+        call.came_to_nothing
+        for call in (refused, cut, LLMCall(LLMFields("m"), cost_usd=0.5, failed=True), LLMCall(LLMFields("m")))
+    ]
+
+
 def test_what_is_missing_reads_as_a_sentence() -> None:
     """Why and switch make one text, also where no switch is known."""
     assert ["Why. Do.", "Why."] == [

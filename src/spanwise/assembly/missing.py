@@ -70,6 +70,8 @@ def _answer(run: Run) -> Missing | None:
         return Missing(field="answer", why="The answer was removed from the spans.")
     if _asked_last(run) or (run.llm_groups and _asks_unsaid(run, run.llm_groups[-1])):
         return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
+    if _failed_last(run):
+        return Missing(field="answer", why="The last model call failed: no answer followed.")
     if _answered_nothing(run):
         return Missing(field="answer", why="The last model call answered without a word.")
     if run.llm_groups and _was_left(run, run.llm_groups[-1]):
@@ -92,6 +94,12 @@ def _was_left(run: Run, group: Sequence[Span]) -> bool:
 
 def _is_told(run: Run, span: Span) -> bool:
     return conventions.output(span.raw, run.trace.memo, span.dialect) is not None
+
+
+def _failed_last(run: Run) -> bool:
+    """The last model call failed, whatever the spans around it say."""
+    last = run.llm_groups[-1] if run.llm_groups else ()
+    return any(conventions.failed(span.raw, span.dialect) for span in last)
 
 
 def _answered_nothing(run: Run) -> bool:

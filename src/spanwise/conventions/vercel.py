@@ -135,7 +135,7 @@ def _prompted(prompt: Mapping[str, object], memo: Memo) -> tuple[Message, ...] |
 
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
-    """What a model answered: text or an object, and the tools that it asked for."""
+    """What a model answered: text or an object, and the tools that it asked for; a text may be empty."""
     attributes = span.attributes
     if "ai.operationId" not in attributes:
         return _genai.output(span, memo)
@@ -143,7 +143,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     calls = items(memo.json(attributes.get("ai.response.toolCalls", attributes.get("ai.result.toolCalls"))))
     reasoning = text_of(attributes.get("ai.response.reasoning"))
     if text is None and not calls and reasoning is None:
-        return None
+        return (Message("assistant", ()),) if attributes.get("ai.response.text") == "" else None
     parts: list[object] = [{"type": "reasoning", "content": reasoning}] if reasoning is not None else []
     if text is not None:
         parts.append({"type": "text", "text": text})

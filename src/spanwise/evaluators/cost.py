@@ -54,7 +54,7 @@ class Cost:
             name="cost",
             value=total,
             unit="USD",
-            reason=f"{count}, {_spent(run.tokens)}, {how}.{_by_model(calls)}",
+            reason=f"{count}, {_spent(run.tokens)}, {how}.{_by_model(calls)}{_left_out(calls)}",
             issues=_lost(run, total),
         )
 
@@ -64,7 +64,9 @@ def _is_amount(given: object) -> bool:
 
 
 def _unpriced(calls: Sequence[LLMCall]) -> str:
-    unpriced = next(call for call in calls if call.cost_usd is None)
+    unpriced = next((call for call in calls if call.cost_usd is None and not call.came_to_nothing), None)
+    if unpriced is None:
+        return "every model call failed, and none records cost or tokens."
     if unpriced.usage.input_tokens is None and unpriced.usage.output_tokens is None:
         return "a model call records neither cost nor tokens. Turn on usage reporting of the model client."
     return f"no list price is known for {unpriced.model or 'a model that is not named'}."
@@ -87,6 +89,7 @@ def _spent(used: Tokens | None) -> str:
 
 def _by_model(calls: Sequence[LLMCall]) -> str:
     """What each model cost, the dearest first; empty where there is only one."""
+    calls = [call for call in calls if not call.came_to_nothing]
     if len({call.usage.model for call in calls}) == 1:
         return ""
     costs: dict[str | None, list[float]] = {}
@@ -94,6 +97,14 @@ def _by_model(calls: Sequence[LLMCall]) -> str:
         costs.setdefault(call.usage.model, []).append(call.cost_usd or 0.0)
     sums = sorted((-math.fsum(listed), model or "not named") for model, listed in costs.items())
     return f" {', '.join(f'{model} {dollars(-cost)}' for cost, model in sums)}."
+
+
+def _left_out(calls: Sequence[LLMCall]) -> str:
+    """How many calls failed without a word of what they cost."""
+    count = sum(call.came_to_nothing for call in calls)
+    if not count:
+        return ""
+    return f" Without {count} that failed and record{'s' if count == 1 else ''} neither cost nor tokens."
 
 
 def _lost(run: Run, total: float) -> tuple[str, ...]:

@@ -118,6 +118,12 @@ class LLMCall(msgspec.Struct, gc=False):
         return self.usage.provider
 
     @property
+    def came_to_nothing(self) -> bool:
+        """The call failed and records neither tokens nor a cost, as one that the server refused."""
+        used = self.usage
+        return self.failed and (self.cost_usd, used.input_tokens, used.output_tokens) == (None, None, None)
+
+    @property
     def tokens(self) -> Tokens:
         """The tokens that this call used."""
         used = self.usage

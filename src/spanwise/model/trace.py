@@ -384,9 +384,13 @@ class Run:
 
     @property
     def cost_usd(self) -> float | None:
-        """Recorded or estimated dollars of all model calls; None where any call's cost cannot be known."""
-        costs = [cost for call in self.llm_calls if (cost := call.cost_usd) is not None]
-        return math.fsum(costs) if costs and len(costs) == len(self.llm_calls) else None
+        """Recorded or estimated dollars of all calls that came to something; None where one's cost cannot be known."""
+        calls = self.llm_calls
+        costs = [cost for call in calls if (cost := call.cost_usd) is not None]
+        unknown = len(calls) - len(costs)
+        if unknown:
+            unknown -= sum(call.came_to_nothing for call in self.failed_llm_calls)
+        return math.fsum(costs) if costs and not unknown else None
 
     @property
     def cost_estimated(self) -> bool:
