@@ -107,6 +107,16 @@ def test_a_decorated_function() -> None:
     ]
 
 
+def test_a_tool_that_is_named_for_its_class() -> None:
+    """LangChain's tools that raised bear the name of their class in JavaScript: what was asked for tells their own."""
+    failing = tool(10, parent=1, name="DynamicStructuredTool", arguments={"a": 1}, failed=True)
+    asking = chat(2, parent=1, got=[asks(("c1", "add", {"a": 1}))])
+    asking.end_ns = 9
+    assert [("add", {"a": 1}, "error", "c1")] == [
+        (c.name, c.arguments, c.status, c.call_id) for c in run_of(agent(1), asking, failing).tool_calls
+    ]
+
+
 @pytest.mark.parametrize(("name", "arguments"), [("add_tool", {"a": 2}), ("sub_tool", {"a": 1}), ("add_tool", None)])
 def test_another_function(name: str, arguments: object) -> None:
     """Other arguments, or a name that has nothing in common, make another call."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.making import agent, asks, chat, returns, run_of, span, told, tool, user
+from spanwise.model.raw import Scope
+from tests.making import agent, asks, chat, returns, run_of, says, span, told, tool, user
 
 
 def test_ids_from_the_next_input() -> None:
@@ -54,3 +55,22 @@ def test_an_agent_that_passed_control() -> None:
     assert [("transfer_to_b", "c1", True), ("search", "c2", False)] == [
         (call.name, call.call_id, call.control) for call in run.tool_calls
     ]
+
+
+def test_answers_of_which_only_the_text_is_recorded() -> None:
+    """OpenAI's Responses under OpenLLMetry in JavaScript: the last answer's text does not say that none asked."""
+    asked = asks(("c1", "search", {"q": "a"}))
+    calls = [
+        chat(20, parent=1, sent=[user("?")], got=[says("Let me see.")], **{"gen_ai.response.id": "resp_1"}),
+        chat(
+            60,
+            parent=1,
+            sent=[user("?"), asked, returns(("c1", "A"))],
+            got=[says("Done.")],
+            **{"gen_ai.response.id": "resp_2"},
+        ),
+    ]
+    assert [] == told(run_of(agent(1), *calls))
+    for one in calls:
+        one.scope = Scope("@traceloop/instrumentation-openai", "1", {})
+    assert [("search", {"q": "a"}, "A", "ok")] == told(run_of(agent(1), *calls))

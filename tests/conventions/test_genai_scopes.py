@@ -8,7 +8,7 @@ import pytest
 
 from spanwise import conventions
 from spanwise.conventions import _genai
-from spanwise.conventions._genai_scopes import LANGCHAIN
+from spanwise.conventions._genai_scopes import LANGCHAIN, leaves_requests_out
 from spanwise.model.content import Memo
 from spanwise.model.raw import RawSpan
 from tests.making import returns, user
@@ -154,6 +154,32 @@ def test_an_answer_without_its_calls_in_javascript() -> None:
     spoken = answered_in_javascript("Add.", [{"role": "assistant", "parts": [{"type": "text", "content": "4"}]}])
     assert ("4", ()) == (_genai.output(spoken, Memo())[0].text, _genai.requests(spoken, Memo()))
     assert None is _genai.output(made("chat", scope=OPENAI_JS), Memo())
+
+
+def test_requests_that_are_left_out_in_javascript() -> None:
+    """LangChain's answers, and the Responses API's, have no requests beside their text: it tells of none."""
+    calls = '[{"role":"assistant","parts":[{"type":"text","content":""}],"finish_reason":"tool_call"}]'
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": calls}
+    asking = made("chat", scope="@traceloop/instrumentation-langchain", attributes=attributes)
+    assert (None, None) == (_genai.requests(asking, Memo()), _genai.output(asking, Memo()))
+    telling = {
+        ("@traceloop/instrumentation-langchain", "r"): False,
+        (OPENAI_JS, "resp_1"): False,
+        (OPENAI_JS, "chatcmpl-1"): True,
+        ("other", "resp_1"): True,
+    }
+    for (scope, answered), tells in telling.items():
+        span = made("chat", scope=scope, attributes={"gen_ai.response.id": answered})
+        assert tells != leaves_requests_out(span)
+
+
+def test_arguments_of_a_stream_in_javascript() -> None:
+    """Anthropic's streamed requests are recorded as they began: their arguments are not told."""
+    for reason, value in (("", None), ("tool_call", {})):
+        part = {"type": "tool_call", "id": "t1", "name": "search", "arguments": {}}
+        text = json.dumps([{"role": "assistant", "finish_reason": reason, "parts": [part]}], separators=(",", ":"))
+        span = made("chat", scope="@traceloop/instrumentation-anthropic", attributes={"gen_ai.output.messages": text})
+        assert [("search", value)] == [(one.name, one.value) for one in _genai.requests(span, Memo()) or ()]
 
 
 def test_cached_tokens_counted_apart_in_javascript() -> None:

@@ -103,3 +103,18 @@ def test_spans_side_by_side_that_are_two_calls() -> None:
     ):
         assert 2 == len(grouped(outer, step, other))
     assert 2 == len(run_of(call(2, scope="framework", end=30), call(3, scope="client", parent=9, end=20)).llm_groups)
+
+
+def test_clocks_of_milliseconds() -> None:
+    """Spans that begin at whole milliseconds may end one off; of two that begin at once the longer one holds."""
+    ms = 1_000_000
+    outer = call(2 * ms, scope="framework", end=9 * ms, tokens=(5, 2))
+    for start, end in ((3 * ms, 9 * ms + 80_000), (2 * ms, 8 * ms)):
+        inner = call(7, scope="client", end=end, tokens=(5, 2))
+        inner.start_ns = start
+        assert [[outer.span_id, span_id(7)]] == grouped(inner, outer)
+    late = call(7, scope="client", end=10 * ms + 1, tokens=(5, 2))
+    late.start_ns = 3 * ms
+    assert 2 == len(grouped(outer, late))
+    late.start_ns, late.end_ns = 3 * ms + 5, 9 * ms + 1  # a finer clock
+    assert 2 == len(grouped(outer, late))

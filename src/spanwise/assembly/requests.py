@@ -14,6 +14,7 @@ import msgspec
 
 from spanwise import conventions
 from spanwise.assembly.results import Talks, since_asked
+from spanwise.conventions._langchain import TOOL_CLASSES
 from spanwise.model.calls import ToolCall
 from spanwise.model.canonical import canonical
 from spanwise.model.content import Message, Part
@@ -43,7 +44,7 @@ def requests_of(run: Run) -> list[Request]:
         for span in reversed(group):
             asked = conventions.requests(span.raw, memo, span.dialect)
             failed = span.raw.status_code == STATUS_ERROR
-            heard = heard or failed or (asked is not None and conventions.tells_requests(span.dialect))
+            heard = heard or failed or (asked is not None and conventions.tells_requests(span.raw, span.dialect))
             asked = asked or apart.get(span.index)
             if asked:
                 out += [Request(part, span.end_ns, span.agent, number) for part in asked]
@@ -179,9 +180,9 @@ def _join_renamed(calls: list[ToolCall], requests: Sequence[Request], loose: lis
 
 
 def _is_renamed(call: ToolCall, request: Request) -> bool:
-    """One name is part of the other, and the call was made with what was asked for, after it was asked."""
+    """One name is part of the other, or that of a class, and the call was made with what was asked for, after that."""
     name, given = (request.part.name or "").lower(), request.part.value
-    akin = name in call.name.lower() or call.name.lower() in name
+    akin = name in call.name.lower() or call.name.lower() in name or call.name in TOOL_CLASSES
     return akin and call.start_ns >= request.at_ns and isinstance(given, Mapping) and call.arguments == given
 
 

@@ -274,9 +274,9 @@ def requests(span: RawSpan, memo: Memo, dialect: int) -> Sequence[Part] | None:
     return [part for message in got for part in message.parts if part.type == "tool_call" and part.name]
 
 
-def tells_requests(dialect: int) -> bool:
+def tells_requests(span: RawSpan, dialect: int) -> bool:
     """Whether a recorded answer without a request says that the model asked for nothing."""
-    return _TELLS_REQUESTS[dialect]
+    return _TELLS_REQUESTS[dialect] and not _genai_scopes.leaves_requests_out(span)
 
 
 def asked(span: RawSpan, memo: Memo, dialect: int) -> Part | None:

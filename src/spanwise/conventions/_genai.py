@@ -192,12 +192,12 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
 
 
 def answer_text(span: RawSpan) -> str | None:
-    """The recorded answer as JSON text."""
+    """The recorded answer as JSON text, where it tells all that the model asked for."""
     text = span.attributes.get("gen_ai.output.messages")
-    return text if type(text) is str else None
+    return text if type(text) is str and span.scope.name not in _genai_scopes.LEAVING_OUT else None
 
 
-ANSWERS = PlainAnswers(text="gen_ai.output.messages")
+ANSWERS = PlainAnswers(text="gen_ai.output.messages", scopes=_genai_scopes.LEAVING_OUT)
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -220,7 +220,8 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
         answers = _decode_answers(text)
     except (msgspec.DecodeError, RecursionError):
         return None
-    return [part for answer in answers for part in answer.parts if part.type == "tool_call" and part.name]
+    asked = [part for answer in answers for part in answer.parts if part.type == "tool_call" and part.name]
+    return _genai_scopes.without_lost_arguments(span, asked) if asked or not is_unsaid(span) else None
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from spanwise.conventions._langgraph import is_paused
 from spanwise.conventions._messages import items, messages_of
 from spanwise.conventions._returned import without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of
-from spanwise.model.content import LLMFields, Memo, Message
+from spanwise.model.content import LLMFields, Memo, Message, Part
 from spanwise.model.raw import RawSpan
 
 GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("generativeai", "genai"))
@@ -16,13 +18,20 @@ GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("
 OPENLLMETRY_GOOGLE = "opentelemetry.instrumentation.google_generativeai"
 BEDROCK = frozenset(f"opentelemetry.instrumentation.{name}" for name in ("bedrock", "botocore.bedrock-runtime"))
 """Of Bedrock's API they write `inputTokens` as it is: without what a cache took part in."""
-APART = BEDROCK | {"@traceloop/instrumentation-anthropic"}
-"""They count the tokens of a cache beside the input, as the provider does."""
 OPENAI_JS = "@traceloop/instrumentation-openai"
 """Of the Responses API it prints the list that was sent as if a user had said it, and leaves out what is no text."""
+LANGCHAIN_JS = "@traceloop/instrumentation-langchain"
+"""It leaves out what a model asked for, in answers and in what the next call was sent."""
+LEAVING_OUT = frozenset({OPENAI_JS, LANGCHAIN_JS})
+"""Where a recorded answer may lack the requests for tools that stood in it."""
+ANTHROPIC_JS = "@traceloop/instrumentation-anthropic"
+"""Of a stream it records a request as it began: without the arguments, and without a reason for its end."""
+APART = BEDROCK | {ANTHROPIC_JS}
+"""They count the tokens of a cache beside the input, as the provider does."""
 SPLUNK = "opentelemetry.util.genai.handler"
 """Splunk's fork of OpenTelemetry's util, through which its instrumentations of all frameworks write."""
-_UNSAID = {OPENAI_JS: '"parts":[{"type":"text","content":""}]', SPLUNK: '"parts": ["ToolCall"]'}
+_EMPTY = '"parts":[{"type":"text","content":""}]'
+_UNSAID = {OPENAI_JS: _EMPTY, LANGCHAIN_JS: _EMPTY, SPLUNK: '"parts": ["ToolCall"]'}
 """What stands in the place of an answer whose requests for tools were left out."""
 LANGTRACE = "langtrace_python_sdk.instrumentation.openai.instrumentation"
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
@@ -150,7 +159,21 @@ def is_unsaid(span: RawSpan) -> bool:
     if unsaid is None:
         return False
     text = span.attributes.get("gen_ai.output.messages")
-    return isinstance(text, str) and unsaid in text and '"tool_call"' not in text
+    return isinstance(text, str) and unsaid in text and '"type":"tool_call"' not in text.replace(": ", ":")
+
+
+def leaves_requests_out(span: RawSpan) -> bool:
+    """An answer of which only the text is recorded, whatever it asks for: the Responses API's, all of LangChain's."""
+    scope = span.scope.name
+    answered = span.attributes.get("gen_ai.response.id") if scope == OPENAI_JS else None
+    return scope == LANGCHAIN_JS or (isinstance(answered, str) and answered.startswith("resp_"))
+
+
+def without_lost_arguments(span: RawSpan, asked: list[Part]) -> list[Part]:
+    """The requests of a stream whose arguments were not put together: they are not told, not empty."""
+    if span.scope.name == ANTHROPIC_JS and '"finish_reason":""' in str(span.attributes.get("gen_ai.output.messages")):
+        return [replace(part, value=part.value or None) for part in asked]
+    return asked
 
 
 _REQUESTING = frozenset({"tool_call", "tool_calls", "tool_use"})

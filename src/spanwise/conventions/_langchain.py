@@ -14,6 +14,8 @@ import msgspec
 from spanwise.conventions._values import first_text
 from spanwise.model.raw import RawSpan
 
+TOOL_CLASSES = frozenset({"DynamicStructuredTool", "DynamicTool", "StructuredTool"})
+"""What OpenLLMetry in JavaScript calls a tool that raised: the name of its class."""
 _PARSERS = frozenset({"PydanticToolsParser", "JsonOutputKeyToolsParser"})
 _QUESTIONS = tuple(f"gen_ai.prompt.variable.{name}" for name in ("question", "query", "user_query", "user_input"))
 _GIVEN = ("input.value", "gen_ai.prompt", "traceloop.entity.input", "langfuse.observation.input", "mlflow.spanInputs")

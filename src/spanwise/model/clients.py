@@ -15,6 +15,7 @@ _SENT = ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.pr
 _GOT = ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens")
 _HOPS = 16
 _OPEN = 32
+_MS = 1_000_000
 
 
 def calls_of(members: Sequence[Span], spans: Sequence[Span]) -> list[list[Span]]:
@@ -64,12 +65,12 @@ def _by_response(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[S
 def _with_inner(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Span]]:
     """The groups, a client's span put to the framework's around it where the framework's is not made the current span.
 
-    The client's lies within the other's time then, and below the same span or one further up. They are one call unless
-    their tokens say otherwise; of calls at the same time each has its own.
+    The client's lies within the other's time then, as far as clocks tell, and below the same span or one further up.
+    They are one call unless their tokens say otherwise; of calls at the same time each has its own.
     """
     out: list[list[Span]] = []
     open_: list[list[Span]] = []
-    for group in groups:
+    for group in sorted(groups, key=lambda group: (group[0].start_ns, -group[0].end_ns)):
         first = group[0]
         open_ = [one for one in open_[-_OPEN:] if one[0].end_ns >= first.start_ns]
         apart = first.parent < 0 or _is_client(first)
@@ -85,13 +86,18 @@ def _with_inner(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Sp
 
 def _may_hold(group: Sequence[Span], span: Span, spans: Sequence[Span]) -> bool:
     outer, counts, others = group[0], _counted(group[0]), _counted(span)
-    if not (outer.start_ns <= span.start_ns and span.end_ns <= outer.end_ns):
+    if not (outer.start_ns <= span.start_ns and span.end_ns <= outer.end_ns + _error_of(outer, span)):
         return False
     if any(one.raw.scope.name == span.raw.scope.name for one in group):
         return False
     if outer.parent == span.parent:
         return all(a is None or b is None or a == b for a, b in zip(counts, others, strict=True))
     return None not in counts and counts == others and _is_below(outer, span.parent, spans)
+
+
+def _error_of(*spans: Span) -> int:
+    """How far an end may be off: a clock that begins spans at whole milliseconds and measures how long they take."""
+    return 0 if any(span.start_ns % _MS for span in spans) else _MS
 
 
 def _is_below(span: Span, above: int, spans: Sequence[Span]) -> bool:
