@@ -151,6 +151,18 @@ def test_failures_that_only_the_request_tells(block: object, as_text: bool, fail
     assert (HI, told("c1", "no", failed=failed), told("c2", "yes")) == filled(sent, attributes, Memo())
 
 
+def test_results_that_only_the_request_tells() -> None:
+    """Of several results in one message of Anthropic's the last one is flattened; the request has them all."""
+    system = Message("system", (Part("text", "Be brief."),))
+    blocks = [{"type": "tool_result", "tool_use_id": f"c{at}", "content": str(at)} for at in (1, 2)]
+    request = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "user", "content": blocks}]})
+    found = filled((system, HI, told("c2", 2)), {"input.value": request}, Memo())
+    assert ["system", "user"] == [message.role for message in found[:2]]
+    assert [("c1", 1), ("c2", 2)] == [(part.id, part.value) for message in found[2:] for part in message.parts]
+    whole = (HI, told("c1", 1), told("c2", 2))
+    assert whole == filled(whole, {"input.value": request}, Memo())
+
+
 def test_ids_that_only_the_request_tells() -> None:
     """Flattened results without ids are those of the request, if that has ids; instructions may stand beside it."""
     system = Message("system", (Part("text", "Be brief."),))

@@ -105,7 +105,7 @@ def test_other_places() -> None:
 def test_ids_of_returned_documents() -> None:
     """LangChain's documents have ids that no attribute holds: they stand in what was returned, in the same order."""
     flat = {"retrieval__documents__0__document__content": "a", "retrieval__documents__1__document__content": "b"}
-    returned = [{"id": "d1", "page_content": "a"}, {"id": "d2", "page_content": "b"}]
+    returned = [{"id": "d1", "page_content": "a"}, {"id": "d2", "pageContent": "b"}]
     found = read(**flat, output__value=json.dumps({"documents": returned})).documents or ()
     assert ["d1", "d2"] == [document.id for document in found]
     found = read(**flat, output__value=json.dumps({"documents": returned[::-1]})).documents or ()

@@ -18,6 +18,7 @@ QUESTION = "How many people lived in France in 2024, and what is 10% of that?"
 ANSWER = "France had about 68.4 million inhabitants in 2024 (doc-fr-1), so 10% of that is about 6.84 million people."
 HI = {"role": "user", "content": "hi"}
 HELLO = {"role": "assistant", "content": "hello"}
+RETURNS = {"role": "assistant", "content": 'Returning structured response: {"a":1}'}
 
 
 def read(
@@ -168,6 +169,9 @@ def test_crews() -> None:
         ({"messages": [HI, {"role": "assistant", "tool_calls": [{"name": "add", "args": {}}]}]}, None),
         ({"messages": [HI], "structured_response": {"a": 1}}, '{"a":1}'),
         ({"messages": [HI], "structured_response": "hello"}, "hello"),
+        ({"messages": [HI, RETURNS], "structuredResponse": {"a": 1}}, '{"a":1}'),
+        ({"messages": [HI, RETURNS]}, RETURNS["content"]),
+        ({"messages": [HI, HELLO], "structuredResponse": {"a": 1}}, "hello"),
         ([{"update": {"messages": [HELLO]}, "goto": []}], "hello"),
         ({"input": "hi", "chat_history": [HI, {**HELLO, "content": "before"}], "output": "hello"}, "hello"),
         ({"trajectory": {"thought_0": "x"}, "reasoning": "x", "answer": "hello"}, "hello"),

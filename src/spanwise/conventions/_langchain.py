@@ -17,6 +17,7 @@ from spanwise.model.raw import RawSpan
 TOOL_CLASSES = frozenset({"DynamicStructuredTool", "DynamicTool", "StructuredTool"})
 """What OpenLLMetry in JavaScript calls a tool that raised: the name of its class."""
 _PARSERS = frozenset({"PydanticToolsParser", "JsonOutputKeyToolsParser"})
+_TAKEN = "Returning structured response: "
 _QUESTIONS = tuple(f"gen_ai.prompt.variable.{name}" for name in ("question", "query", "user_query", "user_input"))
 _GIVEN = ("input.value", "gen_ai.prompt", "traceloop.entity.input", "langfuse.observation.input", "mlflow.spanInputs")
 
@@ -33,9 +34,16 @@ def asked_in(span: RawSpan, prompt: str) -> str | None:
     return found if found is not None and found in prompt else None
 
 
+def last_word(text: str | None, state: Mapping[str, object] | None) -> str | None:
+    """The text of a run's last message, or the typed answer where the agent only says in it that it returns one."""
+    if state is None or (text and not text.startswith(_TAKEN)):
+        return text
+    return structured_response(state) or text
+
+
 def structured_response(state: Mapping[str, object]) -> str | None:
     """The typed answer of an agent whose last message only requests it."""
-    response = state.get("structured_response")
+    response = state.get("structured_response", state.get("structuredResponse"))
     if response is None or isinstance(response, str):
         return response
     try:

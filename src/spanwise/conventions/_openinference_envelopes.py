@@ -160,11 +160,13 @@ def filled(sent: tuple[Message, ...], attributes: Attributes, memo: Memo) -> tup
     results = _parts(sent, "tool_result")
     request = attributes.get("input.value")
     nameless = any(part.id is None for part in results) and _names(request, _ID_WORDS)
-    if not results or not (nameless or tells_failure(request)):
+    fewer = isinstance(request, str) and request.count('"tool_result"') > len(results)  # one of a message was kept
+    if not results or not (nameless or fewer or tells_failure(request)):
         return sent
     asked = asked_messages(attributes, memo) or ()
     told = _parts(asked, "tool_result")
-    if nameless and told and all(part.id is not None for part in told):
+    lost = nameless or (fewer and len(told) > len(results))
+    if lost and told and all(part.id is not None for part in told):
         instructions = () if any(one.role == "system" for one in asked) else (m for m in sent if m.role == "system")
         return (*instructions, *asked)
     failed = {part.id for part in told if part.error}

@@ -38,7 +38,8 @@ DSPY = "openinference.instrumentation.dspy"
 LLAMA_INDEX = "openinference.instrumentation.llama_index"
 GOOGLE_GENAI = "openinference.instrumentation.google_genai"
 HAYSTACK = "openinference.instrumentation.haystack"
-OWN_ANSWERS = frozenset({DSPY, GOOGLE_GENAI, LANGCHAIN_JS})
+OPENAI_JS = "@arizeai/openinference-instrumentation-openai"
+OWN_ANSWERS = frozenset({DSPY, GOOGLE_GENAI, LANGCHAIN_JS, OPENAI_JS})
 """Scopes that write what the model asked for in a way of their own."""
 _DIGITS = 9
 _DEPTH = 8

@@ -78,6 +78,6 @@ def _document(fields: Mapping[str, object], memo: Memo) -> Document:
     return Document(
         first_text(fields, *IDS) or first_text(metadata, *IDS),
         first_number(metadata, *SCORES) if score is None else score,
-        first_text(fields, "content", "page_content", "text"),
+        first_text(fields, "content", "page_content", "pageContent", "text"),
         names_of(fields, metadata),
     )

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from spanwise.conventions import _openinference_crewai as crewai
 from spanwise.conventions._genai import first_user_text, last_answer_text
-from spanwise.conventions._langchain import structured_response
+from spanwise.conventions._langchain import last_word
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_envelopes import held_messages, is_unsaid, recorded
 from spanwise.conventions._openinference_messages import INPUT, LANGCHAIN, LLAMA_INDEX, flattened, output
@@ -289,7 +289,7 @@ def _answered(value: object, memo: Memo, depth: int) -> str | None:
         return outright
     spoken = held_messages(value, memo)
     if spoken is not None:
-        return last_answer_text(spoken) or (_of_state(fields) if fields is not None else None)
+        return last_word(last_answer_text(spoken), fields) or (_worker_text(fields) if fields is not None else None)
     return _answered_deeper(fields, memo, depth) if fields is not None else None
 
 
@@ -320,11 +320,6 @@ def _answered_component(fields: Mapping[str, object], memo: Memo, depth: int) ->
         if inner is not None and not {"replies", "answers"}.isdisjoint(inner):
             return _answered_component(inner, memo, depth + 1)
     return None
-
-
-def _of_state(fields: Mapping[str, object]) -> str | None:
-    """LangChain: the typed answer of an agent whose last message only requests it, or a worker's last word."""
-    return structured_response(fields) or _worker_text(fields)
 
 
 def _worker_text(fields: Mapping[str, object]) -> str | None:

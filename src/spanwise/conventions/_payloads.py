@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from spanwise.conventions._genai import first_user_text, last_answer_text
-from spanwise.conventions._langchain import structured_response
+from spanwise.conventions._langchain import last_word
 from spanwise.conventions._messages import CALL_TYPES, REASONING_TYPES, RESULT_TYPES, ROLES, items, messages_of
 from spanwise.conventions._reprs import is_dump, is_object, read_repr
 from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
@@ -66,7 +66,7 @@ def answered(value: object, memo: Memo, *, depth: int = 0) -> str | None:
         return _said(decoded if isinstance(decoded, str) else value)
     spoken = conversation(decoded, memo)
     if spoken is not None:
-        return last_answer_text(spoken) or (structured_response(fields) if fields is not None else None)
+        return last_word(last_answer_text(spoken), fields)
     if fields is None or depth > _DEPTH or not _ERRORS.isdisjoint(fields):
         return None
     inner = mapping_of(fields.get("kwargs")) if "lc" in fields else None

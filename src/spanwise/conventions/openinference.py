@@ -21,14 +21,7 @@ from spanwise.conventions._langgraph import is_paused, passed
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_definitions import definitions
 from spanwise.conventions._openinference_envelopes import held_messages, recorded
-from spanwise.conventions._openinference_messages import (
-    GOOGLE_GENAI,
-    HAYSTACK,
-    LANGCHAIN,
-    messages,
-    output,
-    record,
-)
+from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN, record
 from spanwise.conventions._openinference_plain import (
     ANSWERED,
     ANSWERS,
@@ -52,6 +45,7 @@ from spanwise.conventions._openinference_runs import (
     is_langchain_agent,
     is_router,
 )
+from spanwise.conventions._openinference_streams import messages, output
 from spanwise.conventions._openinference_tools import given, outcome
 from spanwise.conventions._payloads import invoked
 from spanwise.conventions._values import first_number, first_text, mapping_of, text_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from spanwise.model.span import LLM_KINDS, Span
 
-_CLIENTS = frozenset({"com.anthropic.sdk.python"})
+_CLIENTS = frozenset({"com.anthropic.sdk.python", "com.anthropic.sdk.typescript"})
 """Clients of providers that record their requests by themselves, whatever else records them."""
 _STACKING = frozenset({"org.springframework.boot"})
 """Scopes that put a stream's next call inside the span of the one before it."""
