@@ -170,7 +170,7 @@ def test_crews() -> None:
         ({"messages": [HI], "structured_response": {"a": 1}}, '{"a":1}'),
         ({"messages": [HI], "structured_response": "hello"}, "hello"),
         ({"messages": [HI, RETURNS], "structuredResponse": {"a": 1}}, '{"a":1}'),
-        ({"messages": [HI, RETURNS]}, RETURNS["content"]),
+        ({"messages": [HI, RETURNS]}, '{"a":1}'),
         ({"messages": [HI, HELLO], "structuredResponse": {"a": 1}}, "hello"),
         ([{"update": {"messages": [HELLO]}, "goto": []}], "hello"),
         ({"input": "hi", "chat_history": [HI, {**HELLO, "content": "before"}], "output": "hello"}, "hello"),

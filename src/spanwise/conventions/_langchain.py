@@ -38,7 +38,7 @@ def last_word(text: str | None, state: Mapping[str, object] | None) -> str | Non
     """The text of a run's last message, or the typed answer where the agent only says in it that it returns one."""
     if state is None or (text and not text.startswith(_TAKEN)):
         return text
-    return structured_response(state) or text
+    return structured_response(state) or (text.removeprefix(_TAKEN) if text else None)
 
 
 def structured_response(state: Mapping[str, object]) -> str | None:

@@ -260,6 +260,6 @@ def _document(value: object) -> Document | None:
         first_text(node, "id", "id_", "node_id", "doc_id", "document_id")
         or first_text(metadata, "id", "doc_id", "document_id", "_id"),
         first_number(metadata, "score", "relevance_score", "similarity_score") if score is None else score,
-        first_text(node, "page_content", "text", "content") or first_text(resource, "text"),
+        first_text(node, "page_content", "pageContent", "text", "content") or first_text(resource, "text"),
         names_of(node, metadata),
     )

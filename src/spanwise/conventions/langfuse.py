@@ -16,6 +16,7 @@ from typing import TypeAlias
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._genai_scopes import NODES
+from spanwise.conventions._langfuse_javascript import is_retriever, told_apart, with_results
 from spanwise.conventions._langgraph import says_paused
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
@@ -105,7 +106,9 @@ def _langchain_kind(span: RawSpan) -> Kind | None:
         f"{_METADATA}inputs" in attributes or '"tool_call_id"' in str(attributes.get("langfuse.observation.output"))
     ):
         return "tool"
-    return "agent" if _is_agent(span) else None
+    if _is_agent(span):
+        return "agent"
+    return "retrieval" if is_retriever(span) else None
 
 
 def failed(span: RawSpan) -> bool:
@@ -211,7 +214,7 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
         sent = messages_of([*_instructions(fields), *_listed(fields.get("input"))], memo)
     else:
         held = items(fields.get("messages")) if fields is not None else items(given)
-        sent = messages_of([item for item in held if _offered(item) is None], memo) if held else None
+        sent = messages_of(with_results([one for one in held if _offered(one) is None]), memo) if held else None
     return Messages(sent, output(span, memo))
 
 
@@ -226,12 +229,14 @@ def _listed(value: object) -> Iterable[object]:
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     """What the model answered."""
-    return reply(span.attributes.get("langfuse.observation.output"), memo)
+    return told_apart(reply(span.attributes.get("langfuse.observation.output"), memo))
 
 
 def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     """The messages in the state that LangChain's agent or graph returned."""
-    return conversation(memo.json(span.attributes.get("langfuse.observation.output")), memo)
+    state = memo.json(span.attributes.get("langfuse.observation.output"))
+    held = items((mapping_of(state) or {}).get("messages"))
+    return conversation(state if held is None else {"messages": with_results(held)}, memo)
 
 
 def _offered(item: object) -> Fields | None:

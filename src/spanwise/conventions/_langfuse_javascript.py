@@ -1,0 +1,59 @@
+"""What Langfuse's packages for JavaScript write otherwise: results by the name of the tool, retrievers, and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spanwise.conventions._messages import ROLES, items
+from spanwise.conventions._values import mapping_of, text_of
+from spanwise.model.content import Message
+from spanwise.model.raw import RawSpan
+
+_RETRIEVED = '[{"pageContent":'
+
+
+def with_results(spoken: Sequence[object]) -> Sequence[object]:
+    """The messages, a tool's result a tool's: its role is the tool's name there, and the id of its call is left out.
+
+    Results follow the message that asked for them, those of one tool in the order of its calls.
+    """
+    waiting: list[tuple[str, object]] = []
+    out: list[object] = []
+    for item in spoken:
+        fields = mapping_of(item)
+        role = text_of(fields.get("role")) if fields is not None else None
+        asked = items(fields.get("tool_calls")) if fields is not None else None
+        if asked:
+            waiting = [_named(call) for call in asked]
+        at = next((at for at, (name, _) in enumerate(waiting) if name == role and role not in ROLES), None)
+        if fields is not None and at is not None:
+            name, call_id = waiting.pop(at)
+            item = {**fields, "role": "tool", "name": name, "tool_call_id": call_id}
+        out.append(item)
+    return out
+
+
+def _named(call: object) -> tuple[str, object]:
+    fields = mapping_of(call) or {}
+    function = mapping_of(fields.get("function")) or fields
+    return text_of(function.get("name")) or "", fields.get("id")
+
+
+def is_retriever(span: RawSpan) -> bool:
+    """LangChain's retriever, which is a mere span: it was given a text and returned LangChain's documents."""
+    given, returned = (span.attributes.get(f"langfuse.observation.{side}") for side in ("input", "output"))
+    if not isinstance(given, str) or not isinstance(returned, str):
+        return False
+    return returned.startswith(_RETRIEVED) and given[:1] not in {"{", "["}
+
+
+def told_apart(got: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """The answer; None where the arguments of a stream's parallel calls stand behind each other below one name."""
+    parts = (part for message in got or () for part in message.parts if part.type == "tool_call")
+    return None if any(isinstance(part.value, str) and "}{" in part.value for part in parts) else got
+
+
+def is_stream(span: RawSpan) -> bool:
+    """A generation whose calls, if they were several, stand in one: that it has none may be all that could be told."""
+    said = span.attributes.get("langfuse.observation.model.parameters")
+    return isinstance(said, str) and '"stream":true' in said
