@@ -14,6 +14,8 @@ from spanwise.assembly.verdicts import reads_like_error, says_error, says_no_suc
         ({"error": {"message": "no"}}, True),
         ({"error": {"404": 3, "500": 1}}, False),
         ({"error": "none"}, False),
+        ({"error": True, "message": "no", "validationErrors": {}}, True),
+        ({"error": False, "rows": []}, False),
         ({"result": {"error": "no"}}, True),
         ({"output": {"status": "error"}}, True),
         ({"result": {"value": 1}}, False),

@@ -236,3 +236,29 @@ def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
     assert read_all(langsmith.CONVENTION, span) > 0
     assert langsmith.failed(span) in {True, False}
+
+
+def test_a_request_of_the_responses_api() -> None:
+    """What was sent stands in `input`, calls and results among it, with the instructions beside it."""
+    sent = [
+        {"role": "user", "content": "Add."},
+        {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "4"},
+    ]
+    found = langsmith.messages(run("llm", given={"instructions": "Be brief.", "input": sent}), Memo()).input or ()
+    assert ["system", "user", "assistant", "tool"] == [message.role for message in found]
+    assert ("c1", 4) == (found[3].parts[0].id, found[3].parts[0].value)
+    found = langsmith.messages(run("llm", given={"input": sent[:1]}), Memo()).input or ()
+    assert ["user"] == [message.role for message in found]
+
+
+def test_parallel_calls_of_a_stream_in_javascript() -> None:
+    """Strung together they are taken apart by the tools that were offered."""
+    call = {"id": "call_1call_2", "type": "function", "function": {"name": "addadd", "arguments": '{"a":1}{"a":2}'}}
+    offered = [{"type": "function", "function": {"name": "add"}}]
+    answer = {"choices": [{"message": {"role": "assistant", "content": "", "tool_calls": [call]}}]}
+    span = run("llm", given={"messages": [{"role": "user", "content": "Add."}], "tools": offered}, returned=answer)
+    calls = [part for message in langsmith.output(span, Memo()) or () for part in message.parts if part.name]
+    assert [("call_1", "add", {"a": 1}), ("call_2", "add", {"a": 2})] == [
+        (one.id, one.name, one.value) for one in calls
+    ]

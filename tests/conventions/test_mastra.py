@@ -126,6 +126,24 @@ def test_tokens_of_a_loop_count_where_its_calls_have_none() -> None:
     assert (2, 30) == (len(run.llm_calls), run.tokens.input)
 
 
+def test_an_answer_without_a_word() -> None:
+    """What an agent returned is no answer where its text is empty, whatever dialect beside Mastra's repeats it."""
+    silent = '{"text":"","files":[]}'
+    other = {"openinference.span.kind": "AGENT", "output.value": silent}
+    found = span("agent_run", **{"mastra.agent_run.output": silent}, **other)
+    assert "" == conventions.agent(found, Memo(), conventions.classify(found)[0]).answer
+
+
+def test_a_model_call_that_failed() -> None:
+    """Its status is OK; the reason of its end says that it failed. Its tokens are not missed."""
+    ends = {"mastra.span.type": "model_inference", "gen_ai.response.finish_reasons": '["error"]'}
+    root = at_place(1, end=99, attributes={"mastra.span.type": "agent_run"})
+    asked = at_place(2, parent=1, attributes={"mastra.span.type": "model_inference", "gen_ai.usage.input_tokens": 3})
+    (run,) = build_trace("0" * 32, [root, asked, at_place(5, parent=1, attributes=ends)]).runs
+    assert [False, True] == [call.failed for call in run.llm_calls]
+    assert "tokens" not in [one.field for one in run.missing]
+
+
 @given(spans(mastra.CONVENTION, keys=KEYS, words=WORDS))
 def test_reading_never_raises(one: RawSpan) -> None:
     """Whatever the attributes hold, reading gives an answer."""

@@ -22,11 +22,12 @@ _WORDED = re.compile(
     r"|(?:invalid|unknown) (?:argument|input|value|expression|request|parameter|json|syntax|tool|function|error)\b)",
     re.I,
 )
+_FLAGS = ("isError", "is_error", "error")
 _ERROR_REPORT = frozenset({"error", "message", "code", "type", "detail", "details", "status", "success", "ok", "hint"})
 
 
 def says_error(result: object) -> bool:
-    """A result that calls itself a failure: `isError`, `status: error`, an error alone, text that opens like one."""
+    """A result that calls itself a failure: `isError`, `error: true`, `status: error`, an error alone, such a text."""
     if isinstance(result, str):
         if result[:1] != "{":
             return _MARKED.match(result) is not None
@@ -39,7 +40,7 @@ def says_error(result: object) -> bool:
     if not isinstance(result, Mapping):
         return False
     fields = cast("Mapping[str, object]", result)
-    if fields.get("isError") is True or fields.get("is_error") is True or fields.get("status") == "error":
+    if any(fields.get(key) is True for key in _FLAGS) or fields.get("status") == "error":
         return True
     if len(fields) == 1 and isinstance(inner := fields.get("result", fields.get("output")), Mapping):
         return says_error(cast("Mapping[str, object]", inner))  # Google's function responses, and envelopes like them

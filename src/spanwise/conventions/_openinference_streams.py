@@ -1,95 +1,26 @@
-"""What OpenInference's OpenAI client in JavaScript makes of the parallel calls of a stream, and what they were.
-
-It strings them together as if each piece belonged to one call: ids, names and arguments all stand behind each other.
-"""
+"""OpenInference's messages, calls that OpenAI's client in JavaScript strung together taken apart."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-
 from spanwise.conventions import _openinference_messages
 from spanwise.conventions._openinference_definitions import definitions
-from spanwise.model.content import Memo, Message, Messages, Part
+from spanwise.conventions._strung import apart
+from spanwise.model.content import Memo, Message, Messages
 from spanwise.model.raw import RawSpan
-
-_DECODER = json.JSONDecoder()
-_MOST = 64
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
-    """The messages of a span, calls that were strung together taken apart."""
+    """The messages of a span."""
     found = _openinference_messages.messages(span, memo)
     return Messages(found.input, _apart(found.output, span, memo))
 
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
-    """The same of the answer only."""
+    """The answer only."""
     return _apart(_openinference_messages.output(span, memo), span, memo)
 
 
 def _apart(got: tuple[Message, ...] | None, span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
-    """The answer with its calls; None where they cannot be told from each other."""
-    if span.scope.name != _openinference_messages.OPENAI_JS or got is None:
+    if span.scope.name != _openinference_messages.OPENAI_JS:
         return got
-    if not any(_is_strung(part) for message in got for part in message.parts):
-        return got
-    offered = tuple(tool.name for tool in definitions(span, memo) or ())
-    out: list[Message] = []
-    for message in got:
-        parts: list[Part] = []
-        for part in message.parts:
-            calls = _calls(part, offered) if _is_strung(part) else [part]
-            if calls is None:
-                return None
-            parts += calls
-        out.append(Message(message.role, tuple(parts)))
-    return tuple(out)
-
-
-def _is_strung(part: Part) -> bool:
-    """Whether its arguments are no JSON, but several objects behind each other."""
-    return part.type == "tool_call" and isinstance(part.value, str) and "}{" in part.value
-
-
-def _calls(part: Part, offered: Sequence[str]) -> list[Part] | None:
-    given = _values(str(part.value))
-    names = None if given is None else _names(part.name or "", offered, len(given))
-    if given is None or names is None:
-        return None
-    ids = _ids(part.id or "", len(given))
-    return [Part("tool_call", "", *call) for call in zip(ids, names, given, strict=True)]
-
-
-def _values(text: str) -> list[object] | None:
-    found: list[object] = []
-    at = 0
-    while at < len(text) and len(found) < _MOST:
-        try:
-            value, at = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            return None
-        found.append(value)
-    return found if at == len(text) else None
-
-
-def _names(text: str, offered: Sequence[str], count: int) -> list[str] | None:
-    """The only way to read the text as so many names of offered tools."""
-    ways: list[tuple[int, list[str]]] = [(0, [])]
-    for _ in range(count):
-        ways = [
-            (at + len(name), [*way, name]) for at, way in ways for name in offered if name and text.startswith(name, at)
-        ]
-        if len(ways) > _MOST:
-            return None
-    whole = [way for at, way in ways if at == len(text)]
-    return whole[0] if len(whole) == 1 else None
-
-
-def _ids(text: str, count: int) -> list[str | None]:
-    """The ids, which are of one length and begin alike; none where they are not."""
-    size, rest = divmod(len(text), count)
-    found = [text[at : at + size] for at in range(0, len(text), size)] if size and not rest else []
-    if len(set(found)) != count or len({one[:4] for one in found}) > 1:
-        return [None] * count
-    return list(found)
+    return apart(got, lambda: definitions(span, memo))

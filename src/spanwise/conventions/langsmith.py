@@ -12,9 +12,10 @@ from collections.abc import Mapping
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._messages import definitions_of, items
+from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, reply, searched
+from spanwise.conventions._strung import apart
 from spanwise.conventions._values import first_int, first_text, mapping_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -123,13 +124,21 @@ def _first(value: object) -> object:
 def messages(span: RawSpan, memo: Memo) -> Messages:
     """What the model was sent and what it answered."""
     given = memo.json(span.attributes.get(_GIVEN))
-    return Messages(conversation(given, memo), output(span, memo))
+    fields = mapping_of(given)
+    listed = items(fields.get("input")) if fields is not None and "messages" not in fields else None
+    if fields is None or listed is None:
+        return Messages(conversation(given, memo), output(span, memo))
+    said = text_of(fields.get("instructions"))  # a request of OpenAI's Responses API
+    instructions = [{"role": "system", "content": said}] if said is not None else []
+    return Messages(messages_of([*instructions, *listed], memo), output(span, memo))
 
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     """What the model answered."""
     returned = span.attributes.get(_RETURNED)
-    return None if returned is None or failed(span) else reply(returned, memo)
+    if returned is None or failed(span):
+        return None
+    return apart(reply(returned, memo), lambda: definitions(span, memo))
 
 
 def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:

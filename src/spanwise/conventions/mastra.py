@@ -77,13 +77,24 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
     return AgentFields(
         agent_name(span),
         None if given is None else asked(given, memo),
-        None if got is None else answered(got, memo),
+        None if got is None else answered(got, memo) or _silence(got, memo),
     )
+
+
+def _silence(got: object, memo: Memo) -> str | None:
+    """The empty text that an agent returned: no other dialect on the span knows a better answer."""
+    fields = mapping_of(memo.json(got))
+    return "" if fields is not None and fields.get("text") == "" and not fields.get("object") else None
 
 
 def agent_name(span: RawSpan) -> str | None:
     """The agent's own name."""
     return first_text(span.attributes, "gen_ai.agent.name", "agent.name")
+
+
+def failed(span: RawSpan) -> bool:
+    """A model call that failed ends without an error status, and for that reason."""
+    return "error" in str(span.attributes.get("gen_ai.response.finish_reasons", ""))
 
 
 def context(span: RawSpan, memo: Memo) -> ContextFields:
@@ -105,6 +116,7 @@ CONVENTION = Convention(
     title="Mastra",
     keys=(_TYPE,),
     kind=kind,
+    failed=failed,
     messages=messages,
     output=output,
     agent=agent,
