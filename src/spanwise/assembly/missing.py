@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from spanwise import conventions
 from spanwise.assembly import llms, texts
 from spanwise.conventions import litellm
-from spanwise.conventions._genai_scopes import client_switch
+from spanwise.conventions._genai_scopes import asks_for_tools, client_switch
 from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.content import Part
 from spanwise.model.span import Span
@@ -118,7 +118,7 @@ def _asked_last(run: Run) -> list[Part]:
 def _asks_unsaid(run: Run, group: Sequence[Span]) -> bool:
     """A model call ended on a request for tools that is not recorded, though what it was sent is."""
     return any(
-        conventions.asks_for_tools(span.raw, run.trace.memo)
+        asks_for_tools(span.raw, run.trace.memo)
         and not conventions.requests(span.raw, run.trace.memo, span.dialect)
         and conventions.messages(span.raw, run.trace.memo, span.dialect).input is not None
         for span in group

@@ -49,7 +49,6 @@ from spanwise.conventions._convention import Convention, Reader, fill
 from spanwise.conventions._genai import first_user_text as first_user_text
 from spanwise.conventions._genai import last_answer_text as last_answer_text
 from spanwise.conventions._genai import stated as stated
-from spanwise.conventions._genai_scopes import asks_for_tools as asks_for_tools
 from spanwise.conventions._genai_scopes import is_untold as is_untold
 from spanwise.conventions._langchain import asked_in as asked_in
 from spanwise.conventions._langchain import parsed as parsed
