@@ -88,6 +88,11 @@ def test_a_model() -> None:
     used = {"inputTokens": 9, "outputTokens": 2, "thoughtsTokens": 1, "cachedContentTokens": 4}
     other = span("model", got={"usage": used}, name="vertexai/publishers/google/gemini")
     assert LLMFields("gemini", "vertexai", 9, 2, 4, None, 1) == genkit.llm(other, Memo())
+    details = {"prompt_tokens_details": {"cached_tokens": 3}, "completion_tokens_details": {"reasoning_tokens": 1}}
+    other = span(
+        "model", got={"usage": {"inputTokens": 9, "outputTokens": 2}, "raw": {"usage": details}}, name="acme/m"
+    )
+    assert LLMFields("m", "acme", 9, 2, 3, None, 1) == genkit.llm(other, Memo())
     assert LLMFields("echo") == genkit.llm(span("model", name="echo"), Memo())
     assert LLMFields() == genkit.llm(span("model", name=None), Memo()) == genkit.llm(named("generate"), Memo())
 

@@ -75,14 +75,16 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     used = mapping_of(got.get("usage")) or {}
     raw = mapping_of(got.get("raw")) or {}
     name = text_of(span.attributes.get("genkit:name")) or ""
+    openai = mapping_of(raw.get("usage")) or {}  # its plugin passes on no more than the sums
+    cached, thought = (mapping_of(openai.get(f"{side}_tokens_details")) or {} for side in ("prompt", "completion"))
     return LLMFields(
         first_text(raw, "model", "modelVersion") or name.rpartition("/")[2] or None,
         name.partition("/")[0] if "/" in name else None,
         first_int(used, "inputTokens"),
         first_int(used, "outputTokens"),
-        first_int(used, "cachedContentTokens"),
+        first_int({**cached, **used}, "cachedContentTokens", "cached_tokens"),
         None,
-        first_int(used, "thoughtsTokens"),
+        first_int({**thought, **used}, "thoughtsTokens", "reasoning_tokens"),
     )
 
 
