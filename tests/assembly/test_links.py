@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from spanwise.assembly import links
-from spanwise.model.raw import RawSpan, Scope
+from spanwise.model.raw import Key, RawSpan, Scope
 from spanwise.native import Linker, core
 from tests.making import agent, span, tool
 from tests.recordings_io import FOLDER, spans
@@ -216,6 +216,42 @@ def test_impossible_kinds_are_refused(rule: tuple[object, ...]) -> None:
             slow=None,
             unknown=(-1, "other"),
         )
+
+
+IDS: tuple[Callable[[int], Key], ...] = (
+    lambda number: number,
+    lambda number: (number << 64) - 3,
+    lambda number: number.to_bytes(8, "big"),
+    lambda number: b"\x01" * number,
+    lambda number: f"{number * 1_234_567_891:016x}",
+    lambda number: f"{'aB' * (number % 3)}{number:X}",
+    lambda number: f"{number}é",
+)
+
+
+@st.composite
+def tied(draw: st.DrawFn) -> list[RawSpan]:
+    """Spans of which many start together, with ids of one kind or of two."""
+    kinds = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=2))
+    count = draw(st.integers(1, 12))
+    ids = [kinds[number % len(kinds)](number) for number in range(1, count + 1)]
+    made = [
+        replace(
+            span(1),
+            span_id=own,
+            parent_id=draw(st.none() | st.sampled_from(ids)),
+            start_ns=draw(st.integers(1, 3)),
+            end_ns=draw(st.sampled_from([0, 4, 5, 1 << 70])),
+        )
+        for own in ids
+    ]
+    return draw(st.permutations(made))
+
+
+@given(tied())
+def test_spans_that_start_together(made: list[RawSpan]) -> None:
+    """The longer comes first, then by id, but each behind its parent: by either way, in whatever order they came."""
+    assert links._sorted(made, set()) == links.in_order(made, set()) == links.in_order(made[::-1], set())
 
 
 def test_without_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:
