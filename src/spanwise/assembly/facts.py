@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 
 from spanwise import conventions
 from spanwise.assembly import agents, calls, llms, missing, talk, texts
-from spanwise.model.calls import Agent, Given, Handoff, LLMCall, Missing, Retrieval, Said, Tokens, Told, ToolCall, Who
+from spanwise.model.calls import Who
 from spanwise.model.content import ContextFields, ToolDefinition
 from spanwise.model.raw import STATUS_OK
 from spanwise.model.span import Span, SpanError, SpanStatus
@@ -20,60 +20,44 @@ _OFFERING = frozenset({"llm", "generation", "agent", "workflow", "setup"})
 _RUNNING = frozenset({"tool"})
 
 
+def definitions(run: Run) -> tuple[ToolDefinition, ...] | None:
+    """The tools that the spans offer, each name once, a definition with a schema before one without."""
+    memo = run.trace.memo
+    offered: dict[str, ToolDefinition] = {}
+    known = False
+    for kinds in (_OFFERING, _RUNNING):
+        for span in run.trace.paced(run.of_kinds(kinds)):
+            found = conventions.definitions(span.raw, memo, span.dialect)
+            if found is not None:
+                known = True
+                for item in found:
+                    held = offered.get(item.name)
+                    if held is None or (held.schema is None and item.schema is not None):
+                        offered[item.name] = item
+        if all(item.schema is not None for item in offered.values()):
+            break
+    return tuple(offered.values()) if known else None
+
+
 class SpanFacts:
     """Reads a run's facts out of its spans by the conventions they speak. Holds no state: all memory is the trace's."""
 
-    def query(self, run: Run, /) -> str | None:
-        """What the user asked."""
-        return texts.query(run)
-
-    def answer(self, run: Run, /) -> str | None:
-        """What the run answered in the end."""
-        return texts.answer(run)
-
-    def agents(self, run: Run, /) -> tuple[Agent, ...]:
-        """The logical agents."""
-        return agents.agents(run)
-
-    def tool_calls(self, run: Run, /) -> tuple[ToolCall, ...]:
-        """The logical tool calls."""
-        return calls.tool_calls(run)
-
-    def llm_calls(self, run: Run, /) -> tuple[LLMCall, ...]:
-        """The logical model calls."""
-        return llms.llm_calls(run)
-
-    def said(self, run: Run, /) -> tuple[Said, ...]:
-        """What the models said in their calls."""
-        return talk.said(run)
-
-    def told(self, run: Run, group: Sequence[Span], /) -> Told | None:
-        """What a model was told in one call."""
-        return talk.told(run, group)
-
-    def retrievals(self, run: Run, /) -> tuple[Retrieval, ...]:
-        """The logical retrievals."""
-        return agents.retrievals(run)
-
-    def given(self, run: Run, /) -> tuple[Given, ...]:
-        """What the first model call was given besides the question."""
-        return texts.given(run)
-
-    def handoffs(self, run: Run, /) -> tuple[Handoff, ...]:
-        """The hand-offs."""
-        return agents.handoffs(run)
-
-    def tool_definitions(self, run: Run, /) -> tuple[ToolDefinition, ...] | None:
-        """The tools that the model was offered."""
-        return definitions(run)
-
-    def tokens(self, run: Run, /) -> Tokens | None:
-        """Tokens over leaf model calls."""
-        return llms.tokens(run)
-
-    def models(self, run: Run, /) -> tuple[str, ...]:
-        """The models at work."""
-        return llms.models(run)
+    query = staticmethod(texts.query)
+    answer = staticmethod(texts.answer)
+    given = staticmethod(texts.given)
+    said = staticmethod(talk.said)
+    told = staticmethod(talk.told)
+    tool_calls = staticmethod(calls.tool_calls)
+    tool_definitions = staticmethod(definitions)
+    llm_calls = staticmethod(llms.llm_calls)
+    tokens = staticmethod(llms.tokens)
+    models = staticmethod(llms.models)
+    handoffs = staticmethod(agents.handoffs)
+    retrievals = staticmethod(agents.retrievals)
+    agents = staticmethod(agents.agents)
+    lacking = staticmethod(missing.lacking)
+    content_switch = staticmethod(missing.content_switch)
+    missing = staticmethod(missing.missing)
 
     def who(self, run: Run, /) -> Who:
         """Session, user and request: what the app said, then what the run's own spans name, then the spans around it.
@@ -96,18 +80,6 @@ class SpanFacts:
             tags=tuple(dict.fromkeys((*said.tags, *found.tags))),
             metadata={**(found.metadata or {}), **(said.metadata or {})} or None,
         )
-
-    def missing(self, run: Run, /) -> tuple[Missing, ...]:
-        """What the spans do not tell."""
-        return missing.missing(run)
-
-    def lacking(self, run: Run, fields: Sequence[str], /) -> Missing | None:
-        """The first of some fields that the spans do not tell."""
-        return missing.lacking(run, fields)
-
-    def content_switch(self, run: Run, /) -> str:
-        """The setting that would make the instrumentation record content."""
-        return missing.content_switch(run)
 
     def span_error(self, span: Span, /) -> SpanError | None:
         """What a failed span says of its failure; None for a span that did not fail."""
@@ -136,22 +108,3 @@ def _whose(fields: Iterable[ContextFields]) -> Who:
         if found.session_id and found.user_id and found.request_id:
             break
     return found
-
-
-def definitions(run: Run) -> tuple[ToolDefinition, ...] | None:
-    """The tools that the spans offer, each name once, a definition with a schema before one without."""
-    memo = run.trace.memo
-    offered: dict[str, ToolDefinition] = {}
-    known = False
-    for kinds in (_OFFERING, _RUNNING):
-        for span in run.trace.paced(run.of_kinds(kinds)):
-            found = conventions.definitions(span.raw, memo, span.dialect)
-            if found is not None:
-                known = True
-                for item in found:
-                    held = offered.get(item.name)
-                    if held is None or (held.schema is None and item.schema is not None):
-                        offered[item.name] = item
-        if all(item.schema is not None for item in offered.values()):
-            break
-    return tuple(offered.values()) if known else None

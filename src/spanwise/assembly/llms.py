@@ -21,11 +21,13 @@ from spanwise.model.trace import Run
 def llm_calls(run: Run) -> tuple[LLMCall, ...]:
     """The logical model calls, by start; none where a span holds a number of them that it does not tell."""
     groups = run.llm_groups
-    of_google = [group for group in groups if group[0].raw.scope.name in GOOGLE]
-    if of_google and any(_calls_by_itself(run, group) for group in of_google):
+    outer = [group[0] for group in groups]
+    if not GOOGLE.isdisjoint([span.raw.scope.name for span in outer]) and any(
+        _calls_by_itself(run, group) for group in groups if group[0].raw.scope.name in GOOGLE
+    ):
         return ()
     found = _calls(run, groups)
-    if not conventions.SUMMING.isdisjoint([group[0].dialect for group in groups]):
+    if not conventions.SUMMING.isdisjoint([span.dialect for span in outer]):
         for call in running.take_apart(run, found):
             call.cost_usd, call.cost_estimated = _cost(call.usage, call.start_ns)
     holding = [span for span in run.by_kind.get("agent", ()) if span.dialect in conventions.HOLDING]

@@ -28,7 +28,7 @@ def build_trace(
     key: Key,
     raws: Iterable[SpanRecord],
     *,
-    events: Iterable[LogEvent] = (),
+    events: Sequence[LogEvent] = (),
     unit: str = "run",
     lost: Sequence[str] = (),
     disagreeing: Iterable[Key] = (),
@@ -45,12 +45,15 @@ def build_trace(
     if doubles:
         shared = ", ".join(sorted(hex_id(one) for one in doubles))
         repairs.append(f"spans that share an id and disagree, the fuller kept: {shared}")
-    _join(ordered, events, repairs)
+    if events:
+        _join(ordered, events, repairs)
     if pause is not None:
         pause()
     spans, roots, run_roots, tangled, *flaws = link(ordered, pause)
-    if any(spans[at].raw.scope.name in batches.SCOPES for at in run_roots) and _parted(spans):
-        tangled = True
+    for at in run_roots:
+        if spans[at].raw.scope.name in batches.SCOPES:
+            tangled = _parted(spans) or tangled
+            break
     if tangled or (flaws[0] and run_roots):
         roots, run_roots = _mended(spans, roots, run_roots, repairs, tangled=tangled)
     if unit == "trace" or (not run_roots and any(span.kind != "setup" for span in spans)):
@@ -66,15 +69,12 @@ def build_trace(
     )
 
 
-def _join(ordered: list[RawSpan], events: Iterable[LogEvent], repairs: list[str]) -> None:
+def _join(ordered: list[RawSpan], events: Sequence[LogEvent], repairs: list[str]) -> None:
     """Put each log event on its span, by time, once however often it came."""
-    listed = list(events)
-    if not listed:
-        return
     index = {raw.span_id: at for at, raw in enumerate(ordered)}
     joined: dict[int, list[LogEvent]] = {}
     homeless = 0
-    for event in listed:
+    for event in events:
         at = index.get(event.span_id)
         if at is None:
             homeless += 1

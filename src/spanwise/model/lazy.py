@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
+
+from spanwise.native import core
 
 T = TypeVar("T")
 O = TypeVar("O")  # noqa: E741
 
 
-class lazy(Generic[O, T]):  # noqa: N801  (used like `property`)
+class Lazy(Generic[O, T]):
     """functools.cached_property without the lock that Python 3.11 takes at each first read: a run has one owner."""
 
     def __init__(self, read: Callable[[O], T]) -> None:
@@ -20,11 +22,18 @@ class lazy(Generic[O, T]):  # noqa: N801  (used like `property`)
         self._name = name
 
     @overload
-    def __get__(self, instance: None, owner: type[O] | None = None) -> lazy[O, T]: ...
+    def __get__(self, instance: None, owner: type[O] | None = None) -> Lazy[O, T]: ...
     @overload
     def __get__(self, instance: O, owner: type[O] | None = None) -> T: ...
-    def __get__(self, instance: O | None, owner: type[O] | None = None) -> lazy[O, T] | T:
+    def __get__(self, instance: O | None, owner: type[O] | None = None) -> Lazy[O, T] | T:
         if instance is None:
             return self
-        value = instance.__dict__[self._name] = self._read(instance)
+        value = self._read(instance)
+        setattr(instance, self._name, value)
         return value
+
+
+if TYPE_CHECKING or core is None:
+    lazy = Lazy
+else:
+    lazy = core.Lazy

@@ -120,7 +120,7 @@ class Trace:
     @property
     def runs(self) -> tuple[Run, ...]:
         """The runs, by start. A trace without an agent or workflow span is one run without a root span."""
-        return tuple(Run(self, root) for root in self.run_roots)
+        return tuple([Run(self, root) for root in self.run_roots])
 
     def children(self) -> list[list[int]]:
         """For each span the indices of its children, by start."""

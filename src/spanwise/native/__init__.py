@@ -187,6 +187,11 @@ class Core(Protocol):
         """Attributes of which long values are decoded when they are first read, in spans of nested traces."""
         ...
 
+    @property
+    def Lazy(self) -> type:  # noqa: N802
+        """A property that is computed once: the twin of `lazy` in model/lazy.py."""
+        ...
+
     def Linker(  # noqa: N802
         self,
         *,

@@ -338,24 +338,28 @@ asking_of(FactReader *self, PyObject *group, PyObject *slow, LastScope *last, Py
 /* all_have_spans(groups, calls, slow, whole, pause): whether the models of these groups of spans asked for exactly
  * these calls; None where that is left to the twin. `slow` says what a span asks for, `whole` whether arguments are. */
 PyObject *
-facts_all_have_spans(FactReader *self, PyObject *args)
+facts_all_have_spans(FactReader *self, PyObject *const *given, Py_ssize_t number)
 {
-    PyObject *given, *calls, *slow, *whole, *pause;
-    LastScope last = {0};
-    if (!PyArg_ParseTuple(args, "OO!OOO:all_have_spans", &given, &PyList_Type, &calls, &slow, &whole, &pause))
+    if (!were_given("all_have_spans", number, 5))
         return NULL;
-    PyObject *groups = PySequence_Fast(given, "the groups are a sequence");
+    PyObject *calls = given[1], *slow = given[2], *whole = given[3], *pause = given[4];
+    LastScope last = {0};
+    if (!PyList_CheckExact(calls)) {
+        PyErr_SetString(PyExc_TypeError, "all_have_spans takes a list of calls");
+        return NULL;
+    }
+    PyObject *groups = PySequence_Fast(given[0], "the groups are a sequence");
     Py_ssize_t count = groups == NULL ? 0 : PySequence_Fast_GET_SIZE(groups), at = 0;
     int found = groups == NULL ? -1 : 1;
-    for (Py_ssize_t number = 0; found == 1 && number < count; number++) {
+    for (Py_ssize_t place = 0; found == 1 && place < count; place++) {
         PyObject *asking = NULL;
         Py_ssize_t asked = 0;
-        if (facts_pace(pause, groups, count, number) < 0) {
+        if (facts_pace(pause, groups, count, place) < 0) {
             found = -1;
             break;
         }
-        facts_soon(self, groups, number, NULL);
-        PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, number));
+        facts_soon(self, groups, place, NULL);
+        PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, place));
         found = asking_of(self, group, slow, &last, &asking, &asked);
         Py_DECREF(group);
         if (found == 1 && asking != Py_None) {

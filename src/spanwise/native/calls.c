@@ -151,11 +151,11 @@ made(Calls *self, const Tally *tally)
 /* tally(calls, pause): what is asked of them; None where it takes a closer look. `pause` is called between small pieces
  * of the work, unless it is None. */
 static PyObject *
-calls_tally(Calls *self, PyObject *args)
+calls_tally(Calls *self, PyObject *const *given, Py_ssize_t number)
 {
-    PyObject *calls, *pause, *found = NULL;
-    if (!PyArg_ParseTuple(args, "OO:tally", &calls, &pause))
+    if (!were_given("tally", number, 2))
         return NULL;
+    PyObject *calls = given[0], *pause = given[1], *found = NULL;
     if (!PyList_CheckExact(calls))
         Py_RETURN_NONE;
     Tally tally = {PyList_New(0), PyList_New(0), PyDict_New(), PyList_New(0), PyDict_New(), NULL, NULL, 0};
@@ -191,7 +191,7 @@ calls_tally(Calls *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"tally", (PyCFunction)calls_tally, METH_VARARGS, "What is asked of all calls."},
+    {"tally", ON_THE_STACK(calls_tally), "What is asked of all calls."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,8 +1,8 @@
 /* The compiled part of Spanwise: the loops that run once for every span or attribute.
  *
  * Each function here has a twin in Python that gives the same, is used where this module is missing, and is held to
- * the same results by the tests. Nothing here keeps state between calls but what its objects were made with, and the
- * texts that came lately.
+ * the same results by the tests. Nothing here keeps state between calls but what its objects were made with, the texts
+ * that came lately and the prices that were asked for last.
  */
 #include "core.h"
 
@@ -45,6 +45,7 @@ static int (*const adding[])(PyObject *module) = {
     add_spans,
     add_calls,
     add_facts,
+    add_lazy,
 };
 
 static int

@@ -33,6 +33,18 @@ is_whole(PyObject *value, long long *number)
     return !overflow;
 }
 
+/* A method that takes its arguments as they stand on the stack, for what is called for every run. */
+#define ON_THE_STACK(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
+
+/* Whether a method was given as many arguments as it takes; if not, there is an exception. */
+static inline int
+were_given(const char *name, Py_ssize_t given, Py_ssize_t taken)
+{
+    if (given != taken)
+        PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, %zd were given", name, taken, given);
+    return given == taken;
+}
+
 /* Makes a type and adds it to the module. */
 int add_type(PyObject *module, PyType_Spec *spec);
 
@@ -55,5 +67,6 @@ int add_spans(PyObject *module);
 int add_calls(PyObject *module);
 int add_facts(PyObject *module);
 int add_late(PyObject *module);
+int add_lazy(PyObject *module);
 
 #endif

@@ -154,6 +154,10 @@ facts_dealloc(FactReader *self)
                         self->decode};
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
         Py_XDECREF(held[i]);
+    for (int i = 0; i < MOST_PRICES; i++) {
+        Py_XDECREF(self->priced[i].model);
+        Py_XDECREF(self->priced[i].provider);
+    }
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
 }
@@ -264,9 +268,9 @@ facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 static PyMethodDef facts_methods[] = {
-    {"tool_calls", (PyCFunction)facts_tool_calls, METH_VARARGS, "Adds the calls of tools' plain spans."},
-    {"llm_calls", (PyCFunction)facts_llm_calls, METH_VARARGS, "The calls of models, the plain ones read here."},
-    {"all_have_spans", (PyCFunction)facts_all_have_spans, METH_VARARGS, "Whether models asked for just these calls."},
+    {"tool_calls", ON_THE_STACK(facts_tool_calls), "Adds the calls of tools' plain spans."},
+    {"llm_calls", ON_THE_STACK(facts_llm_calls), "The calls of models, the plain ones read here."},
+    {"all_have_spans", ON_THE_STACK(facts_all_have_spans), "Whether models asked for just these calls."},
     {"unsaid", (PyCFunction)facts_unsaid, METH_O, "What calls of tools do not tell."},
     {"tokens", (PyCFunction)facts_tokens, METH_O, "The tokens of model calls."},
     {NULL, NULL, 0, NULL},

@@ -52,6 +52,17 @@ typedef struct {
     PyObject *leaves[LEAVES]; /* texts of ASCII; all but MODEL_SPEAKS without what stands before them in a name */
 } AnswerRule;
 
+/* So many prices are remembered. */
+#define MOST_PRICES 8
+
+/* What a model's tokens cost at an hour; it owns its references. */
+typedef struct {
+    PyObject *model, *provider;
+    long long hour;
+    int known, linear;
+    double call, input, output, cache_read, cache_write;
+} Prices;
+
 typedef struct {
     PyObject_HEAD
     PyTypeObject *raw_type, *span_type, *scope_type, *tool_call, *llm_call, *llm_fields;
@@ -66,6 +77,8 @@ typedef struct {
     PyObject *control; /* whether a tool of this name steers the run */
     PyObject *failure; /* whether a result calls itself a failure */
     PyObject *prices;  /* the unit prices of a model */
+    Prices priced[MOST_PRICES]; /* those that were asked for last */
+    int next_priced;
     PyObject *decode;  /* reads JSON, as a memo does */
     PyObject *ok, *error, *from_span, *json, *mark_of_error, *mark_of_call;
 } FactReader;
@@ -103,10 +116,10 @@ void model_rule_clear(ModelRule *rule);
 int answer_rule_take(AnswerRule *rule, PyObject *said);
 void answer_rule_clear(AnswerRule *rule);
 
-PyObject *facts_tool_calls(FactReader *self, PyObject *args);
-PyObject *facts_llm_calls(FactReader *self, PyObject *args);
+PyObject *facts_tool_calls(FactReader *self, PyObject *const *given, Py_ssize_t number);
+PyObject *facts_llm_calls(FactReader *self, PyObject *const *given, Py_ssize_t number);
 PyObject *facts_unsaid(FactReader *self, PyObject *calls);
 PyObject *facts_tokens(FactReader *self, PyObject *calls);
-PyObject *facts_all_have_spans(FactReader *self, PyObject *args);
+PyObject *facts_all_have_spans(FactReader *self, PyObject *const *given, Py_ssize_t number);
 
 #endif

@@ -395,11 +395,15 @@ done:
  * unseen, spans not ended, spans that lost something, spans that have `limit` attributes. `pause` is called between
  * small pieces of the work, unless it is None. */
 static PyObject *
-linker_link(Linker *self, PyObject *args)
+linker_link(Linker *self, PyObject *const *given, Py_ssize_t number)
 {
-    PyObject *ordered, *pause, *result = NULL;
-    Py_ssize_t limit;
-    if (!PyArg_ParseTuple(args, "O!nO:link", &PyList_Type, &ordered, &limit, &pause))
+    if (!were_given("link", number, 3))
+        return NULL;
+    PyObject *ordered = given[0], *pause = given[2], *result = NULL;
+    Py_ssize_t limit = PyLong_AsSsize_t(given[1]);
+    if (!PyList_CheckExact(ordered))
+        PyErr_SetString(PyExc_TypeError, "link takes a list of spans");
+    if (PyErr_Occurred())
         return NULL;
     Work work = {0};
     Py_ssize_t count = PyList_GET_SIZE(ordered);
@@ -445,7 +449,7 @@ done:
 
 static PyMethodDef linker_methods[] = {
     {"order", (PyCFunction)linker_order, METH_O, "The spans by start; None where that takes a closer look."},
-    {"link", (PyCFunction)linker_link, METH_VARARGS, "The spans' places in the tree."},
+    {"link", ON_THE_STACK(linker_link), "The spans' places in the tree."},
     {NULL, NULL, 0, NULL},
 };
 

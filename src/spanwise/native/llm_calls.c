@@ -6,21 +6,6 @@ enum { MODEL, PROVIDER, SENT, GOT, CACHE_READ, CACHE_WRITE, REASONING, COST };
 #define HOUR_NS 3600000000000LL
 /* So many whole numbers are fractions without a rest, too. */
 #define EXACT ((long long)1 << 53)
-#define MOST_PRICES 8
-
-/* What a model's tokens cost at an hour; it owns its references. */
-typedef struct {
-    PyObject *model, *provider;
-    long long hour;
-    int known, linear;
-    double call, input, output, cache_read, cache_write;
-} Prices;
-
-typedef struct {
-    LastScope last;
-    Prices prices[MOST_PRICES];
-    int priced;
-} Work;
 
 void
 model_rule_clear(ModelRule *rule)
@@ -93,23 +78,25 @@ is_same(PyObject *one, PyObject *other)
 
 /* The prices of a model at a time; NULL with an exception. */
 static const Prices *
-prices_of(FactReader *self, Work *work, PyObject *model, PyObject *provider, long long start)
+prices_of(FactReader *self, PyObject *model, PyObject *provider, long long start)
 {
     long long hour = start / HOUR_NS;
-    for (int i = 0; i < work->priced && i < MOST_PRICES; i++) {
-        const Prices *known = &work->prices[i];
+    for (int i = 0; i < MOST_PRICES && self->priced[i].model != NULL; i++) {
+        const Prices *known = &self->priced[i];
         if (known->hour == hour && is_same(known->model, model) && is_same(known->provider, provider))
             return known;
     }
     Prices found = {.model = model, .provider = provider, .hour = hour};
     if (ask_prices(self, &found) < 0)
         return NULL;
-    Prices *place = &work->prices[work->priced++ % MOST_PRICES];
-    Py_XDECREF(place->model);
-    Py_XDECREF(place->provider);
-    *place = found;
+    Prices *place = &self->priced[self->next_priced];
+    self->next_priced = (self->next_priced + 1) % MOST_PRICES;
+    Prices before = *place;
     Py_INCREF(model);
     Py_INCREF(provider);
+    *place = found;
+    Py_XDECREF(before.model);
+    Py_XDECREF(before.provider);
     return place;
 }
 
@@ -126,7 +113,7 @@ counted(PyObject *value, double *number)
 
 /* 1: the cost, a new reference, as `_cost` works it out; 0: it takes a closer look; -1: an exception. */
 static int
-cost_of(FactReader *self, Work *work, PyObject **values, long long start, PyObject **cost, int *estimated)
+cost_of(FactReader *self, PyObject **values, long long start, PyObject **cost, int *estimated)
 {
     double sent, got, cache_read, cache_write;
     *estimated = 0;
@@ -139,7 +126,7 @@ cost_of(FactReader *self, Work *work, PyObject **values, long long start, PyObje
         !counted(values[GOT], &got) || !counted(values[CACHE_READ], &cache_read) ||
         !counted(values[CACHE_WRITE], &cache_write))
         return 0;
-    const Prices *prices = prices_of(self, work, values[MODEL], values[PROVIDER], start);
+    const Prices *prices = prices_of(self, values[MODEL], values[PROVIDER], start);
     if (prices == NULL)
         return -1;
     double fresh = sent - cache_read - cache_write;
@@ -190,7 +177,7 @@ is_plain(const ModelRule *rule, PyObject **values)
 
 /* 1: the call of a plain span, a new reference; 0: it takes a closer look; -1: an exception. */
 static int
-take(FactReader *self, Work *work, PyObject *span, PyObject *raw, PyObject **call)
+take(FactReader *self, LastScope *last, PyObject *span, PyObject *raw, PyObject **call)
 {
     Py_ssize_t dialect = facts_dialect(self, span);
     const ModelRule *rule = dialect < 0 ? NULL : self->models[dialect];
@@ -199,7 +186,7 @@ take(FactReader *self, Work *work, PyObject *span, PyObject *raw, PyObject **cal
     int estimated;
     if (rule == NULL || !is_whole(slot(raw, self->start_ns), &start))
         return 0;
-    int plain = facts_plain(self, raw, rule->scopes, rule, &work->last, &attributes, NULL);
+    int plain = facts_plain(self, raw, rule->scopes, rule, last, &attributes, NULL);
     for (Py_ssize_t i = 0; plain == 1 && i < PyTuple_GET_SIZE(rule->absent); i++) {
         plain = PyDict_Contains(attributes, PyTuple_GET_ITEM(rule->absent, i));
         plain = plain < 0 ? -1 : !plain;
@@ -209,7 +196,7 @@ take(FactReader *self, Work *work, PyObject *span, PyObject *raw, PyObject **cal
     Py_XDECREF(attributes);
     if (plain != 1)
         return plain;
-    plain = is_plain(rule, values) ? cost_of(self, work, values, start, &cost, &estimated) : 0;
+    plain = is_plain(rule, values) ? cost_of(self, values, start, &cost, &estimated) : 0;
     if (plain == 1) {
         PyObject *usage = PyObject_Vectorcall((PyObject *)self->llm_fields, values, rule->fields.count, NULL);
         *call = usage == NULL ? NULL : made(self, span, raw, usage, cost, estimated);
@@ -224,13 +211,13 @@ take(FactReader *self, Work *work, PyObject *span, PyObject *raw, PyObject **cal
 
 /* The call of a group of spans: a new reference. */
 static PyObject *
-call_of(FactReader *self, Work *work, PyObject *group, PyObject *slow)
+call_of(FactReader *self, LastScope *last, PyObject *group, PyObject *slow)
 {
     PyObject *call = NULL;
     int taken = 0;
     if ((PyList_CheckExact(group) || PyTuple_CheckExact(group)) && PySequence_Fast_GET_SIZE(group) == 1) {
         PyObject *span = Py_NewRef(PySequence_Fast_GET_ITEM(group, 0)), *raw = Py_XNewRef(facts_raw(self, span));
-        taken = raw == NULL ? 0 : take(self, work, span, raw, &call);
+        taken = raw == NULL ? 0 : take(self, last, span, raw, &call);
         Py_XDECREF(raw);
         Py_DECREF(span);
     }
@@ -239,20 +226,20 @@ call_of(FactReader *self, Work *work, PyObject *group, PyObject *slow)
 
 /* llm_calls(groups, slow, pause): the calls of these groups of spans; `slow` makes those that take a closer look. */
 PyObject *
-facts_llm_calls(FactReader *self, PyObject *args)
+facts_llm_calls(FactReader *self, PyObject *const *given, Py_ssize_t number)
 {
-    Work work = {0};
-    PyObject *given, *slow, *pause;
-    if (!PyArg_ParseTuple(args, "OOO:llm_calls", &given, &slow, &pause))
+    if (!were_given("llm_calls", number, 3))
         return NULL;
-    PyObject *groups = PySequence_Fast(given, "the groups are a sequence");
+    LastScope last = {0};
+    PyObject *slow = given[1], *pause = given[2];
+    PyObject *groups = PySequence_Fast(given[0], "the groups are a sequence");
     PyObject *found = groups == NULL ? NULL : PyList_New(0);
     Py_ssize_t count = found == NULL ? 0 : PySequence_Fast_GET_SIZE(groups), at = 0;
     for (; at < count; at++) {
         if (facts_pace(pause, groups, count, at) < 0)
             break;
         facts_soon(self, groups, at, (void *const *)self->models);
-        PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, at)), *call = call_of(self, &work, group, slow);
+        PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, at)), *call = call_of(self, &last, group, slow);
         Py_DECREF(group);
         int failed = call == NULL || PyList_Append(found, call) < 0;
         Py_XDECREF(call);
@@ -260,11 +247,7 @@ facts_llm_calls(FactReader *self, PyObject *args)
             break;
     }
     Py_XDECREF(groups);
-    Py_XDECREF(work.last.scope);
-    for (int i = 0; i < MOST_PRICES; i++) {
-        Py_XDECREF(work.prices[i].model);
-        Py_XDECREF(work.prices[i].provider);
-    }
+    Py_XDECREF(last.scope);
     if (at < count)
         Py_CLEAR(found);
     return found;

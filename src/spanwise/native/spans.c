@@ -222,11 +222,11 @@ spans_walk(Spans *self, PyObject *args)
 
 /* kinds(spans, pause): the spans by kind, in their order; None where it takes a closer look. */
 static PyObject *
-spans_kinds(Spans *self, PyObject *args)
+spans_kinds(Spans *self, PyObject *const *given, Py_ssize_t number)
 {
-    PyObject *spans, *pause;
-    if (!PyArg_ParseTuple(args, "OO:kinds", &spans, &pause))
+    if (!were_given("kinds", number, 2))
         return NULL;
+    PyObject *spans = given[0], *pause = given[1];
     if (!PyList_CheckExact(spans))
         Py_RETURN_NONE;
     Py_ssize_t count = PyList_GET_SIZE(spans);
@@ -267,7 +267,7 @@ fail:
 
 static PyMethodDef methods[] = {
     {"walk", (PyCFunction)spans_walk, METH_VARARGS, "What a run's time went by on."},
-    {"kinds", (PyCFunction)spans_kinds, METH_VARARGS, "The spans by kind."},
+    {"kinds", ON_THE_STACK(spans_kinds), "The spans by kind."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -362,15 +362,18 @@ take(FactReader *self, Work *work, PyObject *span, PyObject *raw)
 /* tool_calls(tools, spans, memo, calls, by_span, slow, pause): adds the calls of these of the trace's spans to `calls`
  * and to `by_span`; `slow` is given each span that takes a closer look. */
 PyObject *
-facts_tool_calls(FactReader *self, PyObject *args)
+facts_tool_calls(FactReader *self, PyObject *const *given, Py_ssize_t number)
 {
-    Work work = {0};
-    PyObject *tools, *spans, *slow, *pause;
-    if (!PyArg_ParseTuple(args, "OOOO!O!OO:tool_calls", &tools, &spans, &work.memo, &PyList_Type, &work.calls,
-                          &PyDict_Type, &work.by_span, &slow, &pause))
+    if (!were_given("tool_calls", number, 7))
         return NULL;
-    tools = PySequence_Fast(tools, "the tools' spans are a sequence");
-    work.spans = PySequence_Fast(spans, "the spans are a sequence");
+    Work work = {.memo = given[2], .calls = given[3], .by_span = given[4]};
+    PyObject *slow = given[5], *pause = given[6];
+    if (!PyList_CheckExact(work.calls) || !PyDict_CheckExact(work.by_span)) {
+        PyErr_SetString(PyExc_TypeError, "tool_calls adds to a list, and to a dict");
+        return NULL;
+    }
+    PyObject *tools = PySequence_Fast(given[0], "the tools' spans are a sequence");
+    work.spans = PySequence_Fast(given[1], "the spans are a sequence");
     work.controls = PyDict_New();
     int ready = tools != NULL && work.spans != NULL && work.controls != NULL;
     Py_ssize_t count = ready ? PySequence_Fast_GET_SIZE(tools) : 0;
