@@ -56,6 +56,25 @@ def test_definitions_made_by_hand() -> None:
     assert None is read(crew_agents="[1, {}]")
 
 
+def test_a_schema_that_was_printed() -> None:
+    """What a listener to CrewAI's events printed of a schema, as Python does, is read as what it was."""
+    printed = {
+        "properties": {"query": "{'title': 'Query', 'type': 'string'}", "limit": "{'anyOf': [{'type': 'null'}]}"},
+        "required": ["'query'"],
+        "type": "object",
+        "additionalProperties": False,
+    }
+    offered = [{"type": "function", "function": {"name": "search", "description": "Finds.", "parameters": printed}}]
+    schema = {
+        "properties": {"query": {"title": "Query", "type": "string"}, "limit": {"anyOf": [{"type": "null"}]}},
+        "required": ["query"],
+        "type": "object",
+        "additionalProperties": False,
+    }
+    found = openinference.definitions(made(attributes={"llm.tools": json.dumps(offered)}), Memo())
+    assert (ToolDefinition("search", "Finds.", schema),) == found
+
+
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_a_number_that_is_left_out(at: int) -> None:
     """Definitions behind a number that is missing are read, too."""

@@ -85,12 +85,24 @@ def _definition(fields: Mapping[str, object], memo: Memo) -> ToolDefinition | No
         named = _CUT_NAME.search(schema)
         schema = {"name": named.group(1)} if named is not None else None
     found = definition_of(schema)
+    if found is not None and found.schema is not None:
+        found = ToolDefinition(found.name, found.description, _unprinted(found.schema, memo), found.hints)
     name = text_of(fields.get("name"))
     if name is None:
         return found
     if found is None:  # the name has an attribute of its own, and the schema is that of the arguments alone
         return ToolDefinition(name, text_of(fields.get("description")) or "", mapping_of(schema))
     return ToolDefinition(name, text_of(fields.get("description")) or found.description, found.schema, found.hints)
+
+
+def _unprinted(schema: Mapping[str, object], memo: Memo) -> Mapping[str, object]:
+    """A schema of which what lies deep was printed as Python does, by the listener to CrewAI's events, as it was."""
+    fields = mapping_of(schema.get("properties")) or {}
+    if not any(isinstance(one, str) for one in fields.values()):
+        return schema
+    required = items(schema.get("required")) or ()
+    named = [one[1:-1] if isinstance(one, str) and one[1:-1] in fields else one for one in required]
+    return {**schema, "properties": {name: memo.json(one) for name, one in fields.items()}, "required": named}
 
 
 def _named_tools(attributes: Attributes, memo: Memo) -> tuple[ToolDefinition, ...] | None:
