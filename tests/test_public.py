@@ -6,7 +6,7 @@ import pytest
 
 import spanwise
 from spanwise.catalog import EVALUATORS, PROFILES
-from spanwise.errors import ModelError
+from spanwise.errors import ModelError, SpecError
 from spanwise.evaluators.overall import Overall
 from spanwise.evaluators.redundancy import Redundancy
 from spanwise.model.score import Score
@@ -54,6 +54,21 @@ def test_what_is_no_evaluator(odd: object) -> None:
     """A value that cannot be called on a run, such as a class in place of its instance, is refused by its name."""
     with pytest.raises(ModelError, match=r"'mine' is no evaluator, .*; expected a value that is called on a run"):
         spanwise.score([], evaluators={"mine": odd})
+
+
+def test_a_list_of_evaluators() -> None:
+    """Names stand for built-ins with their defaults, values have their own names, a second one of a name a number."""
+    trace = trace_of(agent(1), tool(20, parent=1, arguments={}))
+    (result,) = spanwise.score([trace], evaluators=["loops", calls, Redundancy(), Redundancy(near_duplicates="off")])
+    assert ["loops", "calls", "redundancy", "redundancy_2"] == [score.name for score in result.scores]
+
+
+def test_lists_that_are_none() -> None:
+    """A name that no evaluator has, and a name in the place of a list, are refused."""
+    with pytest.raises(ModelError, match="evaluators: unknown evaluator 'odd'; known: tool_selection, "):
+        spanwise.score([], evaluators=["odd"])
+    with pytest.raises(SpecError, match=r"read 'loops', expected a list of names and evaluators: \['loops'\]"):
+        spanwise.score([], evaluators="loops")
 
 
 def test_evaluators_of_ones_own() -> None:

@@ -26,7 +26,7 @@ from spanwise.config import SinkSettings, load
 from spanwise.delivery import DeliverySettings
 from spanwise.errors import ModelError, SpecError
 from spanwise.evals.foreign import adapting
-from spanwise.evals.given import CaseEvaluator, named, on_runs
+from spanwise.evals.given import Evaluators, by_name, free_name, on_runs
 from spanwise.extensions import is_sink, problem_of
 from spanwise.judges import Beside, Judge
 from spanwise.masking import CONTENT, Masking
@@ -42,7 +42,6 @@ from spanwise.store.location import asked_for
 from spanwise.store.sink import StoreSink
 
 Sinks: TypeAlias = Mapping[str, Sink | str] | Sequence[str | Sink | Callable[[RunResult], object]]
-Evaluators: TypeAlias = Mapping[str, AnyEvaluator | CaseEvaluator] | Sequence[str | AnyEvaluator | CaseEvaluator]
 EmitContent: TypeAlias = Content | Mapping[str, Content]
 ON_SPANS = "scored_exporters"
 """The sink that puts scores on spans, which every capture has."""
@@ -171,38 +170,19 @@ def scoring_of(
         SpecError: Something of it cannot be used.
     """
     settings = load(Path(config) if config is not None else None, profile=profile, adapt=adapting)
-    if evaluators is None:
-        chosen: Mapping[str, AnyEvaluator | CaseEvaluator] = settings.evaluators
-        overall = settings.overall
-    elif isinstance(evaluators, Mapping):
-        chosen, overall = evaluators, settings.overall
-    else:
-        names = [one for one in evaluators if isinstance(one, str)]
-        found: dict[str, AnyEvaluator | CaseEvaluator] = dict(settings.only(names).evaluators) if names else {}
-        for one in evaluators:
-            if not isinstance(one, str):
-                found[_free(named(one), found)] = one
-        chosen, overall = found, settings.overall
-    made = on_runs(chosen)
+    given = settings.evaluators if evaluators is None else evaluators
+    made = on_runs(by_name(given, lambda names: settings.only(names).evaluators))
     for name, one in made.items():
         problem = problem_of(one)
         if problem:
             raise SpecError(f"evaluator {name!r}: {problem}")
     return Scoring(
         evaluators=made,
-        overall=overall,
+        overall=settings.overall,
         thresholds=settings.thresholds,
         rules=settings.rules,
         budget_ns=settings.budget_ns,
     )
-
-
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    number, free = 1, name
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    return free
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,9 +235,9 @@ def _named(sinks: Sinks | Mapping[str, SinkSettings]) -> Mapping[str, object]:
     found: dict[str, object] = {}
     for one in sinks:
         if isinstance(one, str):
-            found[_free(one.rpartition(":")[2], found)] = SinkSettings(use=one)
+            found[free_name(one.rpartition(":")[2], found)] = SinkSettings(use=one)
         else:
-            found[_free(_built_in(one) or name_of(cast("AnyEvaluator", one)) or "sink", found)] = one
+            found[free_name(_built_in(one) or name_of(cast("AnyEvaluator", one)) or "sink", found)] = one
     return found
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol, cast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol, TypeAlias, cast
 
 from spanwise.errors import SpecError
 from spanwise.evals.foreign import is_foreign
@@ -23,6 +23,39 @@ class CaseEvaluator(Protocol):
     def get_default_evaluation_name(self) -> str:
         """What its verdict is called."""
         ...
+
+
+Evaluators: TypeAlias = Mapping[str, AnyEvaluator | CaseEvaluator] | Sequence[str | AnyEvaluator | CaseEvaluator]
+"""Evaluators by name, or a list of names and evaluators."""
+
+
+def by_name(
+    evaluators: Evaluators, made: Callable[[Collection[str]], Mapping[str, AnyEvaluator]]
+) -> Mapping[str, AnyEvaluator | CaseEvaluator]:
+    """The evaluators by name, those that a list names as `made` makes them; others have their own names.
+
+    Raises:
+        SpecError: A single name is given in the place of a list.
+    """
+    if isinstance(evaluators, str):
+        raise SpecError(f"evaluators: read {evaluators!r}, expected a list of names and evaluators: [{evaluators!r}]")
+    if isinstance(evaluators, Mapping):
+        return evaluators
+    names = [one for one in evaluators if isinstance(one, str)]
+    found: dict[str, AnyEvaluator | CaseEvaluator] = dict(made(names)) if names else {}
+    for one in evaluators:
+        if not isinstance(one, str):
+            found[free_name(named(one), found)] = one
+    return found
+
+
+def free_name(name: str, taken: Mapping[str, object]) -> str:
+    """The name, with a number behind it where it is taken."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
 
 
 def named(evaluator: AnyEvaluator | CaseEvaluator) -> str:

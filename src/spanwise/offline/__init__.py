@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from os import PathLike
 
 from spanwise.errors import ModelError, SourceError
-from spanwise.evals.given import CaseEvaluator, on_runs
+from spanwise.evals.given import Evaluators, by_name, on_runs
 from spanwise.evaluators.overall import Overall
 from spanwise.extensions import EXPECTED, problem_of
 from spanwise.model.ports import AnyEvaluator
@@ -19,7 +19,7 @@ from spanwise.run import evaluate
 def score(
     traces: str | PathLike[str] | Iterable[str | PathLike[str] | Trace],
     *,
-    evaluators: Mapping[str, AnyEvaluator | CaseEvaluator] | None = None,
+    evaluators: Evaluators | None = None,
     profile: str = "",
     overall: Overall | None = None,
 ) -> list[RunResult]:
@@ -27,8 +27,8 @@ def score(
 
     Args:
         traces: A path, several paths, or traces that are built already.
-        evaluators: What to ask, by name, evaluators of pydantic-evals among them; all of the profile with their
-            defaults where not given.
+        evaluators: What to ask: names, values, or a mapping of both, evaluators of pydantic-evals among them; all of
+            the profile with their defaults where not given.
         profile: `default` or `classic`: which evaluators, and how their scores are weighed.
         overall: How to weigh the scores into one, where it is not as the profile does.
 
@@ -36,6 +36,7 @@ def score(
         SourceError: For the first input that cannot be read. `spanwise.offline.reading.Reading` goes on past errors,
             and does not hold all results at once.
         ModelError: There is no such profile, or evaluators are given beside it, or what is given is no evaluator.
+        SpecError: A single name is given in the place of a list.
     """
     chosen, overall = _chosen(evaluators, profile, overall)
     given = [traces] if isinstance(traces, str | PathLike) else list(traces)
@@ -52,12 +53,12 @@ def score(
 
 
 def _chosen(
-    evaluators: Mapping[str, AnyEvaluator | CaseEvaluator] | None, profile: str, overall: Overall | None
+    evaluators: Evaluators | None, profile: str, overall: Overall | None
 ) -> tuple[Mapping[str, AnyEvaluator], Overall | None]:
     if evaluators is not None:
         if profile:
             raise ModelError(f"Both evaluators and the profile {profile!r} are given; expected one of them.")
-        made = on_runs(evaluators)
+        made = on_runs(by_name(evaluators, _built_in))
         for called, evaluator in made.items():
             problem = problem_of(evaluator)
             if problem:
@@ -70,6 +71,17 @@ def _chosen(
     if name not in PROFILES:
         raise ModelError(f"There is no profile {name!r}; known: {', '.join(PROFILES)}.")
     return default_evaluators(name), overall or PROFILES[name].overall
+
+
+def _built_in(names: Collection[str]) -> Mapping[str, AnyEvaluator]:
+    """The evaluators of these names, with their defaults."""
+    from spanwise.selection import Selection
+
+    selection = Selection(profile="default")
+    found = selection.by_name(names, "evaluators")
+    if selection.errors:
+        raise ModelError("\n".join(selection.errors))
+    return found
 
 
 def _raise(error: SourceError) -> None:
