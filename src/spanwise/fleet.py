@@ -257,7 +257,7 @@ class Aggregator:
             len(calls) if told else 0,
             len(run.repeats.duplicates) if told else 0,
             sum(call.failed for call in calls),
-            len(run.episodes),
+            sum(not episode.unclear for episode in run.episodes),
             sum(episode.recovered for episode in run.episodes),
         )
         for column, count in zip(self._counts.values(), counts, strict=True):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 import pytest
 
@@ -16,7 +17,7 @@ from spanwise.model.trace import Run
 from spanwise.report.contract import to_contract
 from spanwise.run import evaluate
 from spanwise.sources import read
-from tests.corpus.facts import NAMES, RECORDINGS, has_logs
+from tests.corpus.facts import NAMES, RECORDINGS, expected, has_logs, runs_of
 
 EVALUATORS = default_evaluators()
 OVERALL = PROFILES["default"].overall
@@ -56,6 +57,61 @@ def test_the_order_of_arrival_changes_no_byte(name: str) -> None:
     shuffled = list(found)
     random.Random(5).shuffle(shuffled)
     assert (first, first) == (scored(found[::-1]), scored(shuffled))
+
+
+def working(facts: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The calls of a run that ran, as they were written down, without those that only steer it."""
+    calls = cast("list[Mapping[str, object]]", facts["tool_calls"])
+    return [call for call in calls if not call["control"] and call["status"] != "not_run"]
+
+
+def redundancy(facts: Mapping[str, object]) -> float | None:
+    """What the calls that were written down say of repeats; None where they do not tell. None of them is an effect."""
+    calls = working(facts)
+    if not calls or any(call["arguments"] is None for call in calls):
+        return None
+    earlier: dict[str, list[Mapping[str, object]]] = {}
+    repeats = exempt = 0
+    for call in calls:
+        same = earlier.setdefault(json.dumps([call["name"], call["arguments"]], sort_keys=True), [])
+        done = [one for one in same if one["status"] in {"ok", "unknown"}]
+        if done:
+            before, after = done[-1]["result"], call["result"]
+            is_news = before is not None and after is not None and before != after
+            repeats += not is_news
+            exempt += is_news
+        elif same:
+            exempt += 1
+        same.append(call)
+    return 1 - repeats / (len(calls) - exempt)
+
+
+def recovery(facts: Mapping[str, object]) -> float | None:
+    """What they say of failures, none of which stands beside another call of its tool; None where they do not tell."""
+    calls = working(facts)
+    open_: dict[object, str] = {}
+    ended: list[bool] = []
+    for call in calls:
+        if call["status"] in {"error", "retry"}:
+            open_[call["name"]] = "failed"
+        elif call["status"] == "unknown" and call["name"] in open_:
+            return None
+        elif open_.pop(call["name"], None):
+            ended.append(True)
+    ended += [False] * len(open_)
+    return sum(ended) / len(ended) if ended else None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_follow_from_the_facts(name: str) -> None:
+    """Repeats and recoveries are those of the calls that were written down, and no recorded call breaks its schema."""
+    for facts, run in zip(expected(name, logs=True), runs_of(name, logs=True), strict=True):
+        scores = {score.name: score for score in evaluate(run, EVALUATORS).scores}
+        assert (redundancy(facts), recovery(facts)) == (
+            pytest.approx(scores["redundancy"].value),
+            pytest.approx(scores["recovery"].value),
+        )
+        assert () == scores["tool_arguments"].issues
 
 
 def test_nothing_seen_is_nothing_scored() -> None:

@@ -194,6 +194,16 @@ def test_unknown_outcomes() -> None:
     assert 0.0 == score_of(*open_, call(5, failed=True)).value
 
 
+def test_a_retry_of_unknown_outcome() -> None:
+    """A failure whose retry may have succeeded is told neither as recovered nor as not; a known success settles it."""
+    failed = call(1, failed=True)
+    retried = tool(25, parent=1, name="search", end=0)
+    score = score_of(failed, retried)
+    assert ("not_measurable", ()) == (score.status, score.issues)
+    assert score.reason.startswith("Whether calls of search succeeded when they were tried again is not recorded. Set")
+    assert 1.0 == score_of(failed, retried, call(9)).value
+
+
 def test_unknown_outcomes_without_a_switch() -> None:
     """Where results are recorded no switch is named."""
     open_ = tool(10, parent=1, result="partial", arguments={}, end=0)

@@ -56,7 +56,7 @@ class Efficiency:
             yield not_measurable(_NAME, f"Whether calls of {', '.join(bare)} repeat each other cannot be told: {why}")
             return
         repeated = {id(again): first for first, again in run.repeats.duplicates}
-        lost = {id(call) for one in run.episodes if not one.recovered for call in one.failures}
+        lost = {id(call) for one in run.episodes if not one.recovered and not one.unclear for call in one.failures}
         acting = run.acting
         reading = [c for c in calls if not c.failed and id(c) not in repeated and c.name not in acting]
         flows = flows_of(run, reading, deaf=repeated) if reading else ()

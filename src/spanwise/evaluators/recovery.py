@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -38,8 +38,9 @@ class Recovery:
     def steps(self, run: Run, /) -> Iterator[Score | None]:
         """The score, last, with a pause after every few failures that are read."""
         failed = run.failed_llm_calls
-        if not run.episodes:
-            score = _nothing(run, run.work)
+        unclear = dict.fromkeys(episode.failures[0].name for episode in run.episodes if episode.unclear)
+        if unclear or not run.episodes:
+            score = _unclear(run, unclear) if unclear else _nothing(run, run.work)
             if failed:
                 score = structs.replace(score, issues=_model_issues(failed), evidence=_model_evidence(run, failed))
             yield score
@@ -72,14 +73,18 @@ class Recovery:
 
 def _nothing(run: Run, calls: Sequence[ToolCall]) -> Score:
     if run.tally.unclear:
-        names = ", ".join(run.tally.unclear)
-        unseen = run.lacks("results")
-        switch = unseen.switch if unseen is not None else ""
-        return not_measurable("recovery", f"Whether calls of {names} failed is not recorded. {switch}".strip())
+        return _unclear(run, run.tally.unclear, "failed")
     if calls or run.llm_calls or "agent" in run.by_kind:
         return not_applicable("recovery", "No tool failed." if calls else "The run called no tool.")
     said = str(run.lacks("spans") or "")
     return not_measurable("recovery", said or "No span of an agent, a model or a tool is here.")
+
+
+def _unclear(run: Run, names: Iterable[str], what: str = "succeeded when they were tried again") -> Score:
+    unseen = run.lacks("results")
+    switch = unseen.switch if unseen is not None else ""
+    said = f"Whether calls of {', '.join(names)} {what} is not recorded. {switch}"
+    return not_measurable("recovery", said.strip())
 
 
 def _reason(run: Run, episodes: Sequence[tuple[Episode, FailureKind]]) -> str:

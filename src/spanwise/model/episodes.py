@@ -15,18 +15,30 @@ from itertools import pairwise
 from spanwise.model.calls import FAILED, ToolCall, canonical_of
 from spanwise.model.failures import FailureKind, failure_of
 
+_ENDING = frozenset({"ok", "unknown"})
+"""How calls came out that end a failure, or may."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Episode:
-    """A failed call of a tool and its retries; `success` is the call that ended it, None where none did."""
+    """A failed call of a tool and its retries; `success` is the call that ended it, None where none did.
+
+    `untold` is a retry of which it is not known whether it succeeded.
+    """
 
     failures: list[ToolCall] = field(default_factory=list["ToolCall"])
     success: ToolCall | None = None
+    untold: ToolCall | None = None
 
     @property
     def recovered(self) -> bool:
         """A later call succeeded."""
         return self.success is not None
+
+    @property
+    def unclear(self) -> bool:
+        """No later call is known to have succeeded, but one may have."""
+        return self.success is None and self.untold is not None
 
     @property
     def kind(self) -> FailureKind:
@@ -59,7 +71,7 @@ def episodes_of(calls: Sequence[ToolCall], *, in_turn: bool = False) -> tuple[Ep
     tools: dict[str, _Open] = {}
     for call in calls:
         failed = call.status in FAILED
-        if not failed and (call.status != "ok" or call.name not in tools):
+        if not failed and (call.status not in _ENDING or call.name not in tools):
             continue
         open_ = tools.get(call.name)
         if open_ is None:
@@ -71,8 +83,10 @@ def episodes_of(calls: Sequence[ToolCall], *, in_turn: bool = False) -> tuple[Ep
                 out.append(episode)
             episode.failures.append(call)
             open_.add(episode, call)
-        elif episode is not None:
+        elif episode is not None and call.status == "ok":
             episode.success = call
+        elif episode is not None:
+            episode.untold = call
     return tuple(out)
 
 

@@ -164,7 +164,7 @@ class _Counted:
         told = not run.asked.untold
         self.comparable.add(agent, by=len(run.work) if told else 0)
         self.redundant.add(agent, by=len(run.repeats.duplicates) if told else 0)
-        self.failures.add(agent, by=len(run.episodes))
+        self.failures.add(agent, by=sum(not episode.unclear for episode in run.episodes))
         self.recovered.add(agent, by=sum(episode.recovered for episode in run.episodes))
         if run.tokens is not None:
             self.tokens.add(agent, "input", by=run.tokens.input or 0)
