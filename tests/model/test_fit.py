@@ -28,6 +28,7 @@ def test_words() -> None:
     assert {"weather", "forecast"} == words_of("get_weatherForecasts for the")
     assert {"class", "bus", "gas"} <= words_of("class buses bus gas") | {"bus"}
     assert frozenset() == words_of("1 2 _ a")
+    assert frozenset() == words_of("You cannot answer all other questions of this type: first find the time.")
 
 
 def test_rare_words_weigh_more() -> None:

@@ -16,10 +16,13 @@ _LETTERS = {code: chr(code).lower() if chr(code).isalpha() else " " for code in 
 _CASES = {code: "A" if chr(code).isupper() else "a" if chr(code).islower() else " " for code in range(128)}
 _QUERY, _DESCRIPTION = 10_000, 2_000
 _STOP = frozenset(
-    """an and any are as ask at be but by call can could do does each for from get give given has have how if in input
-    into is it its like make me my need no not of on one only or our out please return returns run should so some tell
-    than that the their them then there these they this to tool up us use used user using via want was we were what
-    when where which who why will with would you your""".split()
+    """about all also an and another answer any are as ask at be because been before being between both but by
+    call can cannot could do does each etc few find first for from get give given has have here how if in input
+    into is it its itself just last like make many may me more most much must my need never no not of on one
+    only or other our out please question rather return returns run same should since so some something such
+    task tell than that the their them then there these they thing this through time to too tool type until up
+    us use used user using very via want was way we well were what when where whether which while who why will
+    with within without would you your""".split()
 )
 
 
@@ -49,7 +52,8 @@ class Catalogue(NamedTuple):
 
 def words_of(text: str) -> frozenset[str]:
     """The words of a text in lower case, without those that say little; a plural is its singular."""
-    return frozenset(_singular(word) for word in _spelt(text) if len(word) > 1 and word not in _STOP)
+    singular = {_singular(word) for word in _spelt(text) if len(word) > 1 and word not in _STOP}
+    return frozenset(singular - _STOP)
 
 
 def _spelt(text: str) -> Collection[str]:
