@@ -40,6 +40,7 @@ def test_definitions_made_by_hand() -> None:
 
     expected = (ToolDefinition("add", "Adds.", schema),)
     assert expected == read(llm__tools__0__tool__json_schema=json.dumps(function))
+    assert expected == read(llm__tools__0__tool__json_schema=function)
     assert expected == read(llm__tools=json.dumps([function]))
     assert expected == read(llm__tools=[{"tool": {"json_schema": function}}])
     assert expected == read(llm__invocation_parameters=json.dumps({"tools": [function]}))

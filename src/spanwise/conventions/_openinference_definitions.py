@@ -40,9 +40,10 @@ def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     if listed is not None:
         held = [mapping_of(item) or {} for item in listed]
         return _whole([_definition(mapping_of(item.get("tool")) or {"json_schema": item}, memo) for item in held])
-    leaves = tuple((at, rest, value) for at, rest, value in entries(attributes, TOOLS, memo) if type(value) is str)
+    leaves = tuple(one for one in entries(attributes, TOOLS, memo) if isinstance(one[2], str | Mapping))
     if leaves:
-        return memo.tools(leaves, lambda: _flattened(leaves, memo))
+        is_text = all(type(value) is str for _, _, value in leaves)  # what is no text is not remembered
+        return memo.tools(leaves, lambda: _flattened(leaves, memo)) if is_text else _flattened(leaves, memo)
     parameters = mapping_of(memo.json(attributes.get("llm.invocation_parameters"))) or {}
     found = definitions_of(parameters.get("tools"), memo) or _named_tools(attributes, memo)
     return _requested(attributes, memo) if found is None and is_model(attributes) else found
@@ -66,7 +67,7 @@ def _schemas(attributes: Attributes) -> tuple[str, ...]:
     return () if any(key in attributes for key in ahead) else cast("tuple[str, ...]", found)
 
 
-def _flattened(leaves: Iterable[tuple[int, str, str]], memo: Memo) -> tuple[ToolDefinition, ...] | None:
+def _flattened(leaves: Iterable[tuple[int, str, object]], memo: Memo) -> tuple[ToolDefinition, ...] | None:
     found: dict[int, dict[str, object]] = {}
     for at, rest, value in leaves:
         found.setdefault(at, {})[rest.removeprefix("tool.")] = value
