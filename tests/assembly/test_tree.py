@@ -63,8 +63,11 @@ def test_trace_without_agent_is_one_run() -> None:
 
 
 def test_setup_alone_is_no_run() -> None:
-    """A trace in which an agent was only created holds no run."""
-    assert trace_of(span(1, attributes={"gen_ai.operation.name": "create_agent"})).runs == ()
+    """A trace in which an agent was only created, in a request perhaps, holds no run."""
+    made = {"gen_ai.operation.name": "create_agent"}
+    assert trace_of(span(1, attributes=made)).runs == ()
+    assert trace_of(span(1, name="POST /chat"), span(2, parent=1, attributes=made)).runs == ()
+    assert [len(run.spans) for run in trace_of(chat(1, parent=None), span(2, parent=1, attributes=made)).runs] == [2]
 
 
 def test_whole_trace_on_request() -> None:

@@ -22,6 +22,7 @@ from spanwise.model.trace import Trace
 
 _FACTS = SpanFacts()
 _WHOLE = Completeness()
+_PREPARING = frozenset({"setup", "other"})
 
 
 def build_trace(
@@ -56,7 +57,7 @@ def build_trace(
             break
     if tangled or (flaws[0] and run_roots):
         roots, run_roots = _mended(spans, roots, run_roots, repairs, tangled=tangled)
-    if unit == "trace" or (not run_roots and any(span.kind != "setup" for span in spans)):
+    if unit == "trace" or (not run_roots and not _prepares(spans)):
         run_roots = [-1]
     return Trace(
         key,
@@ -67,6 +68,12 @@ def build_trace(
         completeness=_completeness(ordered, roots, flaws, lost),
         repairs=tuple(repairs),
     )
+
+
+def _prepares(spans: list[Span]) -> bool:
+    """Whether a trace only sets something up, within whatever else: an agent is made, a server of tools is greeted."""
+    kinds = {span.kind for span in spans}
+    return not kinds or ("setup" in kinds and kinds <= _PREPARING)
 
 
 def _join(ordered: list[RawSpan], events: Sequence[LogEvent], repairs: list[str]) -> None:
