@@ -183,6 +183,13 @@ def test_a_stream_that_was_given_up() -> None:
     assert [Missing(field="answer", why=left), Missing(field="tokens", why=some)] == list(run.missing)
 
 
+def test_names_without_content() -> None:
+    """Where others tell no more than the names of the tools that they ask for, content is off, and nothing was left."""
+    first = chat(2, parent=1, got=[{"role": "assistant", "parts": [{"type": "tool_call", "name": "a", "id": "c1"}]}])
+    (found,) = (one for one in run_of(agent(1), first, chat(5, parent=1)).missing if one.field == "answer")
+    assert ("No span records the final answer.", True) == (found.why, "CAPTURE_MESSAGE_CONTENT" in found.switch)
+
+
 def test_agents_whose_client_is_not_instrumented() -> None:
     """OpenLLMetry's spans of chat completions have neither answer nor tokens: those of the client have."""
     scope = Scope("opentelemetry.instrumentation.openai_agents", "0.62", {})

@@ -178,11 +178,16 @@ def test_control_tools_and_calls_that_did_not_run() -> None:
 
 def test_nothing_to_recover_from() -> None:
     """Without a failure, or without a call, the question does not arise."""
+    answered = Recovery()(run_of(chat(1, parent=None, got=[says("A")])))
     assert ["No tool failed.", "The run called no tool.", "The run called no tool."] == [
-        score.reason
-        for score in (score_of(call(1)), score_of(), Recovery()(run_of(chat(1, parent=None))))
-        if score.status == "not_applicable"
+        score.reason for score in (score_of(call(1)), score_of(), answered) if score.status == "not_applicable"
     ]
+
+
+def test_calls_that_may_have_gone_unseen() -> None:
+    """Where no answer of a model is recorded, tools may have been called and failed."""
+    score = Recovery()(run_of(chat(1, parent=None)))
+    assert ("not_measurable", True) == (score.status, "they may have asked for some" in score.reason)
 
 
 def test_unknown_outcomes() -> None:

@@ -93,7 +93,10 @@ def _was_left(run: Run, group: Sequence[Span]) -> bool:
 
 
 def _is_told(run: Run, span: Span) -> bool:
-    return conventions.output(span.raw, run.trace.memo, span.dialect) is not None
+    """What a model said stands on its span: the bare names of tools stand there without content, too."""
+    said = conventions.output(span.raw, run.trace.memo, span.dialect)
+    parts = [part for message in said or () for part in message.parts]
+    return said is not None and (not parts or any(part.type != "tool_call" or part.value is not None for part in parts))
 
 
 def _failed_last(run: Run) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
+from spanwise.model.abstention import no_tool_called
 from spanwise.model.calls import LLMCall, ToolCall
 from spanwise.model.episodes import Episode
 from spanwise.model.failures import FailureKind
@@ -74,8 +75,10 @@ class Recovery:
 def _nothing(run: Run, calls: Sequence[ToolCall]) -> Score:
     if run.tally.unclear:
         return _unclear(run, run.tally.unclear, "failed")
-    if calls or run.llm_calls or "agent" in run.by_kind:
-        return not_applicable("recovery", "No tool failed." if calls else "The run called no tool.")
+    if calls:
+        return not_applicable("recovery", "No tool failed.")
+    if run.llm_calls or "agent" in run.by_kind:
+        return no_tool_called("recovery", run)
     said = str(run.lacks("spans") or "")
     return not_measurable("recovery", said or "No span of an agent, a model or a tool is here.")
 
