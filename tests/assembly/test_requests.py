@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from spanwise.model.raw import RawSpan
@@ -257,3 +260,19 @@ def test_some_models_whose_requests_are_not_recorded() -> None:
     asked = [user("?"), asks(("c1", "search", {"q": "a"})), returns(("c1", "one"))]
     run = run_of(agent(1), chat(2, parent=1, sent=[user("?")]), chat(50, parent=1, sent=asked, got=[says("done")]))
     assert [("search", {"q": "a"}, "one", "ok")] == told(run)
+
+
+def test_requests_that_agents_alone_record() -> None:
+    """What no model's span tells is read from the record of the agent: its last turn, and whose call is whose."""
+    refused = "Error: gone is not a valid tool, try one of [search]."
+    turn = [asks(("c1", "gone", {}), ("c2", "search", {"q": "a"})), returns(("c1", refused), ("c2", "one"))]
+    record = [user("?"), says("before"), user("?"), *turn, says("done")]
+    held: dict[str, Any] = {"gen_ai.output.messages": json.dumps(record)}
+    run = run_of(
+        agent(1, **held),
+        chat(2, parent=1),
+        tool(20, parent=1, arguments={"q": "a"}, result="one"),
+        chat(50, parent=1),
+    )
+    assert [("gone", {}, refused, "not_run"), ("search", {"q": "a"}, "one", "ok")] == told(run)
+    assert ["c1", "c2"] == [call.call_id for call in run.tool_calls]

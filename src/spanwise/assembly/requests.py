@@ -56,7 +56,21 @@ def requests_of(run: Run) -> list[Request]:
             span, spoken = talks.span(number), talks.turn(number)
             asked = [part for message in spoken for part in _calls_in(message)]
             out += [Request(part, span.start_ns, span.agent, number) for part in asked]
-    return _told_later(run) if run.llm_groups and silent and not out else out
+    return _told_later(run) or _recorded(run) if run.llm_groups and silent and not out else out
+
+
+def _recorded(run: Run) -> list[Request]:
+    """What was asked for where no model's span tells it, from what the agents' own spans hold of their runs."""
+    talks = Talks(run)
+    numbers: dict[int, list[int]] = {}
+    for number in range(len(talks)):
+        numbers.setdefault(talks.span(number).agent, []).append(number)
+    out: list[Request] = []
+    for agent, own in numbers.items():
+        asked = [found for message in since_asked(talks.record(agent)) if (found := _calls_in(message))]
+        for number, parts in zip(own, asked, strict=False):
+            out += [Request(part, talks.span(number).end_ns, agent, number) for part in parts]
+    return sorted(out, key=lambda request: request.group)
 
 
 def _told_later(run: Run) -> list[Request]:

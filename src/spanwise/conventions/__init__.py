@@ -23,6 +23,7 @@ from spanwise.conventions import (
     langfuse,
     langsmith,
     langtrace,
+    langwatch,
     litellm,
     livekit,
     llama_index,
@@ -94,6 +95,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     openlit.CONVENTION,
     openinference.CONVENTION,
     langfuse.CONVENTION,
+    langwatch.CONVENTION,
     vercel.CONVENTION,
     traceloop.CONVENTION,
     litellm.CONVENTION,
@@ -180,23 +182,21 @@ def classify(span: RawSpan) -> tuple[int, Kind]:
             found = _KINDS[index](span)
             if found is not None:
                 return index, found
+    found = _marked(span, _BY_KEY)
+    if found is None and not _HINTS.isdisjoint(span.attributes):
+        found = _marked(span, _BY_HINT)
+    return (UNKNOWN, "other") if found is None else found
+
+
+def _marked(span: RawSpan, marks: _Marks) -> tuple[int, Kind] | None:
+    """The dialect and the kind that the first of some attributes tells."""
     attributes = span.attributes
-    for key, index, kind in _BY_KEY:
+    for key, index, kind in marks:
         if key in attributes:
             found = kind(span)
             if found is not None:
                 return index, found
-    return (UNKNOWN, "other") if _HINTS.isdisjoint(attributes) else _classify_by_hint(span)
-
-
-def _classify_by_hint(span: RawSpan) -> tuple[int, Kind]:
-    attributes = span.attributes
-    for hint, index, kind in _BY_HINT:
-        if hint in attributes:
-            found = kind(span)
-            if found is not None:
-                return index, found
-    return UNKNOWN, "other"
+    return None
 
 
 def dialects(span: RawSpan) -> list[Convention]:
