@@ -14,6 +14,7 @@ from spanwise.conventions import (
     ag2,
     agent_framework,
     agentops,
+    agentscope,
     azure_langchain,
     claude_code,
     crewai,
@@ -46,7 +47,7 @@ from spanwise.conventions import (
     voltagent,
     weave,
 )
-from spanwise.conventions._convention import Convention, Reader, fill
+from spanwise.conventions._convention import Convention, Reader, fill, kinds_of
 from spanwise.conventions._genai import first_user_text as first_user_text
 from spanwise.conventions._genai import last_answer_text as last_answer_text
 from spanwise.conventions._genai import stated as stated
@@ -82,6 +83,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     logfire_llm.CONVENTION,
     pydantic_ai.CONVENTION,
     agent_framework.CONVENTION,
+    agentscope.CONVENTION,
     weave.CONVENTION,
     ag2.CONVENTION,
     claude_code.CONVENTION,
@@ -127,15 +129,8 @@ _Marks: TypeAlias = tuple[tuple[str, int, Callable[[RawSpan], Kind | None]], ...
 _BY_KEY: _Marks = tuple((key, index, c.kind) for index, c in enumerate(CONVENTIONS) for key in c.keys)
 _BY_HINT: _Marks = tuple((hint, index, c.kind) for index, c in enumerate(CONVENTIONS) for hint in c.hints)
 _BY_MARK = (*_BY_KEY, *_BY_HINT)
-
-
-def _kinds_of(one: Convention) -> dict[str, Kind | tuple[Kind, frozenset[str], str, str]]:
-    plain = (one.plain_kinds or {}).items()
-    return {**(one.kinds or {}), **{said: (it.kind, it.scopes, it.needs, it.unlike) for said, it in plain}}
-
-
 MARKS = tuple(
-    (key, index, kind, _kinds_of(CONVENTIONS[index]) if (key,) == CONVENTIONS[index].keys[:1] else None)
+    (key, index, kind, kinds_of(CONVENTIONS[index]) if (key,) == CONVENTIONS[index].keys[:1] else None)
     for key, index, kind in _BY_MARK
 )
 """The attributes that tell a dialect, the surest first: its number, what says its kinds, and the kinds by the value,

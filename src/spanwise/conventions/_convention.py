@@ -168,6 +168,12 @@ class Convention:
     """It records all content that it can, or none: where some is recorded the setting is on."""
 
 
+def kinds_of(one: Convention) -> dict[str, Kind | tuple[Kind, frozenset[str], str, str]]:
+    """The kinds by the value of a convention's first key, some with what else they take."""
+    plain = (one.plain_kinds or {}).items()
+    return {**(one.kinds or {}), **{said: (it.kind, it.scopes, it.needs, it.unlike) for said, it in plain}}
+
+
 def fill(fields: msgspec.Struct, more: msgspec.Struct) -> bool:
     """Take from `more` what `fields` leaves open; whether anything is still open."""
     still_open = False
