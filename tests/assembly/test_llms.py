@@ -86,6 +86,17 @@ def test_a_call_that_ends_before_it_starts() -> None:
     assert [(5, 5)] == [(call.start_ns, call.end_ns) for call in run_of(agent(1), odd).llm_calls]
 
 
+def test_cost_that_agents_state() -> None:
+    """Where no model call tells its cost, that of the agents counts, if each that counts tokens states one."""
+    stated = {"gen_ai.usage.input_tokens": 9, "operation.cost": 0.5}
+    run = run_of(agent(1, **stated), chat(2, parent=1, model=None))
+    assert (0.5, False) == (run.cost_usd, run.cost_estimated)
+    assert 0.5 == run_of(agent(1, **stated)).cost_usd
+    silent = agent(3, parent=1, name="b", **{"gen_ai.usage.input_tokens": 9})
+    assert run_of(agent(1), agent(2, parent=1, **stated), silent).cost_usd is None
+    assert run_of(agent(1)).cost_usd is None
+
+
 def test_estimated_cost() -> None:
     """Without a recorded cost list prices, if there are any, give one, marked as estimated; one side is enough."""
     run = run_of(agent(1), chat(2, parent=1, tokens=(1000, 100), **CACHE))

@@ -100,6 +100,32 @@ def test_mcp_leaves_three_spans() -> None:
     assert [("search", {"q": 1}, None, "error")] == told(run)
 
 
+@pytest.mark.parametrize(
+    ("ends", "broken", "expected"),
+    [
+        ((20, 20), None, [("mcp__kit__search", {"q": 1}, "r", "ok"), ("mcp__kit__search", {"q": 2}, "r", "ok")]),
+        ((20, 9), 5, [("mcp__kit__search", {"q": 1}, "r", "error"), ("mcp__kit__search", {"q": 2}, "r", "ok")]),
+    ],
+)
+def test_mcp_beside_the_call(ends: tuple[int, int], broken: int | None, expected: list[object]) -> None:
+    """A server's span that stands beside the agent's is the same call; whose failure it tells only one may be."""
+
+    def served(number: int, name: str, end: int) -> RawSpan:
+        attributes = {"mcp.method.name": "tools/call", "gen_ai.tool.name": name}
+        return span(number, parent=1, end=end, attributes=attributes, status=2 if number == broken else 0)
+
+    run = run_of(
+        agent(1, end=40),
+        *(
+            tool(number, parent=1, end=end, name="mcp__kit__search", call_id=f"c{at}", arguments={"q": at}, result="r")
+            for at, (number, end) in enumerate(zip((2, 3), ends, strict=True), 1)
+        ),
+        served(5, "search", 12),
+        served(30, "search", 33),
+    )
+    assert [*expected, ("search", None, None, "ok")] == told(run)
+
+
 def test_a_tool_that_calls_another_tool() -> None:
     """A tool span inside one of another name is a call of its own."""
     run = run_of(agent(1), tool(2, parent=1, name="outer"), tool(3, parent=2, name="inner"))

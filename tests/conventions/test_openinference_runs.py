@@ -58,6 +58,7 @@ def test_recordings(recording: str, name: str, expected: AgentFields) -> None:
         ("span", {"graph.node.name": "b", "graph.node.id": "c"}, "b"),
         ("span", {"graph.node.id": "Researcher\n"}, "Researcher"),
         ("helper.run", {"graph.node.id": "agent_5362615050157808207"}, "helper"),
+        ("ClaudeAgentSDK.ClaudeSDKClient.receive_response", {}, None),
         ("helper.run", {"graph.node.id": "0f5dd7ac-6b77-4e53-8a4f-0ad5b94f3e11"}, "helper"),
         ("helper.run", {"graph.node.id": "d16ab3856afb9201", "gen_ai.agent.name": "other"}, None),
         ("", {}, None),

@@ -123,6 +123,8 @@ SAID = {"content": '{"a": 1}', "tool_call_id": "call_1", "status": "error", "typ
         ({"name": "add", "response": "x"}, Outcome("x")),
         ({"name": "add", "response": "x", "more": 1}, Outcome({"name": "add", "response": "x", "more": 1})),
         ({"content": [{"type": "text", "text": "x"}], "isError": True}, Outcome("x", True)),
+        ({"content": [{"type": "text", "text": "6.5"}]}, Outcome(6.5)),
+        ({"content": [{"text": "x"}], "more": 1}, Outcome({"content": [{"text": "x"}], "more": 1})),
         ({"content": [], "structuredContent": {"a": 1}, "isError": False}, Outcome({"a": 1})),
         (
             {"toolUseId": "call_1", "status": "error", "content": [{"text": "x"}]},

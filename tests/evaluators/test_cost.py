@@ -67,6 +67,15 @@ def test_recorded_without_tokens() -> None:
     assert "1 model call, tokens not recorded, as recorded." == score_of(call(2, 0.1)).reason
 
 
+def test_stated_by_the_agent() -> None:
+    """Where no model call left a span the agent's own total is a cost, too."""
+    stated = {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 1, "operation.cost": 0.5}
+    score = cost_of(run_of(agent(1, **stated)))
+    assert (0.5, "Model calls without spans, 9 input and 1 output tokens, as recorded.") == (score.value, score.reason)
+    score = cost_of(run_of(agent(1, **stated), call(2)))
+    assert (0.5, "1 model call, 9 input and 1 output tokens, as recorded.") == (score.value, score.reason)
+
+
 def test_one_side_of_the_tokens() -> None:
     """A side that was not counted is not shown as 0."""
     score = score_of(call(2, 0.1, **{"gen_ai.usage.output_tokens": 7}))

@@ -51,6 +51,7 @@ class SpanFacts:
     tool_definitions = staticmethod(definitions)
     llm_calls = staticmethod(llms.llm_calls)
     tokens = staticmethod(llms.tokens)
+    stated_usd = staticmethod(llms.stated_usd)
     models = staticmethod(llms.models)
     handoffs = staticmethod(agents.handoffs)
     retrievals = staticmethod(agents.retrievals)

@@ -6,6 +6,7 @@ how many. A span around several model spans is no call of its own, only its leav
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 
@@ -175,6 +176,13 @@ def tokens(run: Run) -> Tokens | None:
 def _sum(values: list[int | None]) -> int | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
+
+
+def stated_usd(run: Run) -> float | None:
+    """The cost that agent spans state; None where one that states tokens has none, or counts more than this run."""
+    stated = aggregates(run)
+    costs = [said.cost_usd for said in stated if said.cost_usd is not None and not said.overcounted]
+    return math.fsum(costs) if stated and len(costs) == len(stated) else None
 
 
 def aggregates(run: Run) -> list[LLMFields]:

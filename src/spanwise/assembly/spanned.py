@@ -31,13 +31,15 @@ def span_calls(run: Run) -> list[ToolCall]:
     else:
         for span in trace.paced(tools):
             found.add(span)
+    for served in found.served:
+        _fold(served, found.calls)
     return found.calls
 
 
 class _Found:
     """The calls of a run's spans, as far as those were looked at."""
 
-    __slots__ = ("_batches", "_memo", "_run", "by_span", "calls")
+    __slots__ = ("_batches", "_memo", "_run", "by_span", "calls", "served")
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -45,6 +47,8 @@ class _Found:
         self.calls: list[ToolCall] = []
         self.by_span: dict[int, ToolCall] = {}
         self._batches: set[int] = set()
+        self.served: list[ToolCall] = []
+        """What MCP says of calls, without content."""
 
     def add(self, span: Span) -> None:
         """Look at one more."""
@@ -63,9 +67,32 @@ class _Found:
         if call is None:
             call = _call(span, name, fields, memo)
             self.calls.append(call)
+            if "mcp.method.name" in raw.attributes and fields.arguments is None and fields.call_id is None:
+                self.served.append(call)
         else:
             _merge(call, span, fields)
         self.by_span[span.index] = call
+
+
+def _fold(served: ToolCall, calls: list[ToolCall]) -> None:
+    """Take what an MCP server says of a call into that of the agent beside it, which never made its span current.
+
+    The agent knows the tool with its server's name in front: `mcp__kit__search`.
+    """
+    name = f"__{served.name}"
+    around = [
+        call
+        for call in calls
+        if call.call_id is not None
+        and call.agent == served.agent
+        and call.name.endswith(name)
+        and call.start_ns <= served.start_ns
+        and served.end_ns <= call.end_ns
+    ]
+    if around:
+        calls.remove(served)
+    if len(around) == 1 and served.status == "error" and around[0].status != "error":
+        around[0].status, around[0].error = "error", served.error
 
 
 def _stands_in(name: str, fields: ToolFields) -> bool:

@@ -172,7 +172,8 @@ def _from_response(fields: Fields, memo: Memo) -> Outcome | None:
 def _from_blocks(fields: Fields, memo: Memo) -> Outcome | None:
     """A result object of MCP or of Strands, or a lone block of text."""
     blocks = items(fields.get("content"))
-    if blocks is not None and not {"isError", "is_error", "toolUseId", "status"}.isdisjoint(fields):
+    only = list(fields) == ["content"] and blocks and "type" in (mapping_of(blocks[0]) or {})
+    if blocks is not None and (only or not {"isError", "is_error", "toolUseId", "status"}.isdisjoint(fields)):
         failed = fields.get("isError") is True or fields.get("is_error") is True or fields.get("status") == "error"
         structured = fields.get("structuredContent")
         value = plain(blocks, memo) if blocks or structured is None else structured

@@ -41,15 +41,14 @@ class Cost:
         return score if self.budget_usd is None else (score, _within(self.budget_usd, score))
 
     def _cost(self, run: Run) -> Score:
-        calls = run.llm_calls
-        if not calls:
+        calls, total = run.llm_calls, run.cost_usd
+        if total is None and not calls:
             said = str(run.lacks("spans", "llm_calls") or "")
             return not_measurable("cost", said or "No model call is recorded.", unit="USD")
-        total = run.cost_usd
         if total is None:
             return not_measurable("cost", f"The cost cannot be told: {_unpriced(calls)}", unit="USD")
         how = "estimated from list prices" if run.cost_estimated else "as recorded"
-        count = f"{len(calls)} model call{'s' if len(calls) > 1 else ''}"
+        count = f"{len(calls)} model call{'s' if len(calls) > 1 else ''}" if calls else "Model calls without spans"
         return Score(
             name="cost",
             value=total,
@@ -89,8 +88,8 @@ def _spent(used: Tokens | None) -> str:
 
 def _by_model(calls: Sequence[LLMCall]) -> str:
     """What each model cost, the dearest first; empty where there is only one."""
-    calls = [call for call in calls if not call.came_to_nothing]
-    if len({call.usage.model for call in calls}) == 1:
+    calls = [call for call in calls if call.cost_usd is not None]
+    if len({call.usage.model for call in calls}) <= 1:
         return ""
     costs: dict[str | None, list[float]] = {}
     for call in calls:

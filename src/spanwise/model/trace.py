@@ -56,6 +56,7 @@ class Facts(Protocol):
     def handoffs(self, run: Run, /) -> tuple[Handoff, ...]: ...
     def tool_definitions(self, run: Run, /) -> tuple[ToolDefinition, ...] | None: ...
     def tokens(self, run: Run, /) -> Tokens | None: ...
+    def stated_usd(self, run: Run, /) -> float | None: ...
     def models(self, run: Run, /) -> tuple[str, ...]: ...
     def who(self, run: Run, /) -> Who: ...
     def missing(self, run: Run, /) -> tuple[Missing, ...]: ...
@@ -384,15 +385,16 @@ class Run:
 
     @property
     def cost_usd(self) -> float | None:
-        """Recorded or estimated dollars of all calls that came to something; None where one's cost cannot be known."""
+        """Recorded or estimated dollars; None where the cost of a call that came to something cannot be known."""
         calls = self.llm_calls
         costs = [cost for call in calls if (cost := call.cost_usd) is not None]
         unknown = len(calls) - len(costs)
         if unknown:
             unknown -= sum(call.came_to_nothing for call in self.failed_llm_calls)
-        return math.fsum(costs) if costs and not unknown else None
+        return math.fsum(costs) if costs and not unknown else self.trace.facts.stated_usd(self)
 
     @property
     def cost_estimated(self) -> bool:
         """Some of the cost was computed from tokens and list prices."""
-        return any(call.cost_estimated for call in self.llm_calls)
+        known = all(call.cost_usd is not None or call.came_to_nothing for call in self.llm_calls)
+        return known and any(call.cost_estimated for call in self.llm_calls)
