@@ -190,7 +190,7 @@ def test_error() -> None:
 )  # fmt: skip
 def test_no_reader_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader answers."""
-    assert 7 == read_all(claude_code.CONVENTION, span)
+    assert 8 == read_all(claude_code.CONVENTION, span)
 
 
 def test_how_a_tool_ended() -> None:
@@ -213,3 +213,38 @@ def test_log_events_of_a_prompt() -> None:
     assert AgentFields(None, "Q", "A") == claude_code.agent(prompted, Memo())
     removed = (RawEvent("claude_code.assistant_response", 1, {"response": "<REDACTED>"}),)
     assert AgentFields() == claude_code.agent(replace(span("interaction"), events=removed), Memo())
+
+
+def test_log_events_of_tools() -> None:
+    """A prompt's log events tell what each tool was given, by the id of its call, and why it failed."""
+    served = {"tool_name": "mcp_tool", "tool_parameters": '{"mcp_server_name": "kit", "mcp_tool_name": "add"}'}
+    told: list[dict[str, object]] = [
+        {"tool_use_id": "t1", "tool_name": "Read", "tool_input": '{"file_path": "a"}'},
+        {"tool_use_id": "t2", **served, "tool_input": '{"a": 1}', "error": "no such number"},
+        {"tool_use_id": "t3", "tool_name": "Read", "tool_input": "<REDACTED>"},
+        {"tool_name": "Read"},
+    ]
+    events = [RawEvent("claude_code.tool_result", at, fields) for at, fields in enumerate(told)]
+    events.append(RawEvent("claude_code.tool_decision", 9, {"tool_use_id": "t1", "tool_name": "Read"}))
+    expected = [
+        Part("tool_call", id="t1", name="Read", value={"file_path": "a"}),
+        Part("tool_call", id="t2", name="mcp__kit__add", value={"a": 1}),
+        Part("tool_result", id="t2", value="no such number", error=True),
+        Part("tool_call", id="t3", name="Read"),
+    ]
+    found = claude_code.record(replace(span("interaction"), events=tuple(events)), Memo()) or ()
+    assert expected == [part for message in found for part in message.parts]
+    assert claude_code.record(span("interaction"), Memo()) is None
+
+
+@pytest.mark.parametrize(("ended", "asked"), [("end_turn", ()), ("max_tokens", ()), ("tool_use", None), (None, None)])
+def test_how_an_answer_ended(ended: str | None, asked: object) -> None:
+    """An answer that did not end on calls of tools asked for none; which those were is not told."""
+    told = {} if ended is None else {"stop_reason": ended}
+    assert asked == claude_code.requests(span("llm_request", **told), Memo())
+
+
+def test_blocks_of_an_mcp_server() -> None:
+    """In detailed tracing the result of an MCP server's tool stands in its blocks."""
+    one = span("tool", new_context='[TOOL RESULT: mcp__kit__add]\n[{"type":"text","text":"6.5"}]')
+    assert 6.5 == claude_code.tool(one, Memo()).result

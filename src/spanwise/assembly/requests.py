@@ -68,7 +68,8 @@ def _recorded(run: Run) -> list[Request]:
     out: list[Request] = []
     for agent, own in numbers.items():
         asked = [found for message in since_asked(talks.record(agent)) if (found := _calls_in(message))]
-        for number, parts in zip(own, asked, strict=False):
+        for at, parts in enumerate(asked):  # parallel requests may be a message each
+            number = own[min(at, len(own) - 1)]
             out += [Request(part, talks.span(number).end_ns, agent, number) for part in parts]
     return sorted(out, key=lambda request: request.group)
 

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definitions_of
-from spanwise.conventions._values import first_int, first_text, text_of
+from spanwise.conventions._returned import plain
+from spanwise.conventions._values import first_int, first_text, mapping_of, text_of
 from spanwise.model.content import (
     AgentFields,
     ContextFields,
@@ -75,7 +76,9 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     if arguments is None and command is not None:
         arguments = {"command": command}
     returned = _content(attributes.get("new_context"))
-    result = None if returned is None else _HEAD.sub("", returned)
+    result: object = None if returned is None else _HEAD.sub("", returned)
+    if isinstance(result, str) and result.startswith('[{"'):  # the blocks of an MCP server's answer
+        result = plain(result, memo)
     for event in span.events:
         if result is None and event.name == "tool.output":
             result = next(
@@ -119,6 +122,12 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     return None if answer is None else (Message("assistant", (Part("text", answer),)),)
 
 
+def requests(span: RawSpan, memo: Memo) -> tuple[Part, ...] | None:
+    """None at all where the answer ended otherwise than on calls of tools; which those are its span does not tell."""
+    ended = text_of(span.attributes.get("stop_reason"))
+    return None if ended is None or ended == "tool_use" else ()
+
+
 def _parts(text: str, memo: Memo) -> tuple[Message, ...] | None:
     """The user's messages and the tools' results in a joined text."""
     found = list(_PART.finditer(text))
@@ -147,6 +156,29 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
         query=prompt or next((text for text in asked if text), None),
         answer=None if answer is None else _content(answer.attributes.get("response")),
     )
+
+
+def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """The tools that ran, each with its input and, where it failed, the error: log events of the prompt tell them."""
+    out: list[Message] = []
+    for event in span.events:
+        call_id = text_of(event.attributes.get("tool_use_id"))
+        if call_id is None or not _is_named(event, "tool_result"):
+            continue
+        given = _content(event.attributes.get("tool_input"))
+        name = _tool_name(event.attributes, memo)
+        out.append(Message("assistant", (Part("tool_call", id=call_id, name=name, value=memo.json(given)),)))
+        failure = _content(event.attributes.get("error"))
+        if failure is not None:
+            out.append(Message("tool", (Part("tool_result", id=call_id, value=failure, error=True),)))
+    return tuple(out) or None
+
+
+def _tool_name(told: Mapping[str, object], memo: Memo) -> str | None:
+    """The tool as its span names it: of an MCP server's the event says that it is one."""
+    served = mapping_of(memo.json(told.get("tool_parameters"))) or {}
+    server, name = text_of(served.get("mcp_server_name")), text_of(served.get("mcp_tool_name"))
+    return text_of(told.get("tool_name")) if server is None or name is None else f"mcp__{server}__{name}"
 
 
 def _is_named(event: RawEvent, name: str) -> bool:
@@ -180,12 +212,14 @@ CONVENTION = Convention(
     llm=llm,
     messages=messages,
     output=output,
+    requests=requests,
+    record=record,
     agent=agent,
     definitions=definitions,
     context=context,
     error=error,
     content_switch=(
-        "Set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1. Answers stand in log events "
-        "(OTEL_LOGS_EXPORTER=otlp), all arguments in detailed tracing (ENABLE_BETA_TRACING_DETAILED=1)."
+        "Set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1. Answers and arguments stand "
+        "in log events (OTEL_LOGS_EXPORTER=otlp), arguments also in detailed tracing (ENABLE_BETA_TRACING_DETAILED=1)."
     ),
 )
