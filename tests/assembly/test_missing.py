@@ -190,6 +190,29 @@ def test_names_without_content() -> None:
     assert ("No span records the final answer.", True) == (found.why, "CAPTURE_MESSAGE_CONTENT" in found.switch)
 
 
+def test_parts_without_content() -> None:
+    """Parts of which no more than the type is recorded tell neither that no tool was asked for nor an answer."""
+    for part in ({"type": "tool_call", "id": "c1"}, {"type": "text"}):
+        bare = {"role": "assistant", "parts": [part]}
+        run = run_of(
+            agent(1), chat(2, parent=1, got=[{"role": "assistant", "parts": [{"type": "tool_call", "id": "c0"}]}])
+        )
+        run = run_of(agent(1), *(one.raw for one in run.spans[1:]), chat(5, parent=1, got=[bare]))
+        found = {one.field: one for one in run.missing}
+        assert found["tool_calls"].why.startswith("No tool call is recorded; what the models answered is not")
+        assert "No span records the final answer." == found["answer"].why
+        assert "CAPTURE_MESSAGE_CONTENT" in found["answer"].switch == found["tool_calls"].switch
+
+
+def test_agents_that_end_on_a_request() -> None:
+    """Where no model call left a span, the agent's own messages tell that it ended on requests for tools."""
+    said = [user("Q"), says("Looking."), asks(("c1", "a", {"b": 1})), asks(("c2", "a", {"b": 2}))]
+    run = run_of(agent(1, **{"gen_ai.output.messages": json.dumps(said)}))
+    found = {one.field: one.why for one in run.missing}
+    assert "The run ended on a request for tools: no answer followed." == found["answer"]
+    assert "The run ended on a request for tools: no result followed." == found["results"]
+
+
 def test_agents_whose_client_is_not_instrumented() -> None:
     """OpenLLMetry's spans of chat completions have neither answer nor tokens: those of the client have."""
     scope = Scope("opentelemetry.instrumentation.openai_agents", "0.62", {})

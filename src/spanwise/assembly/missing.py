@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
 from spanwise import conventions
 from spanwise.assembly import llms, texts
 from spanwise.conventions import litellm
 from spanwise.conventions._genai_scopes import asks_for_tools, client_switch
 from spanwise.model.calls import Missing, ToolCall
-from spanwise.model.content import Part
+from spanwise.model.content import Message, Part
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
@@ -27,6 +28,7 @@ _NO_CALL = Missing(
 _UNKNOWN = frozenset({"other"})
 _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
 _WORDS = frozenset({"text", "other"})
+_BARE = _WORDS | {"tool_call"}
 _LEFT = ", though others have theirs: it failed, or its stream was given up."
 _BY_ITSELF = "Google's client calls functions by itself"
 _OVERWRITTEN = "LiteLLM wrote the requests onto the span around them, the later over the earlier."
@@ -93,10 +95,10 @@ def _was_left(run: Run, group: Sequence[Span]) -> bool:
 
 
 def _is_told(run: Run, span: Span) -> bool:
-    """What a model said stands on its span: the bare names of tools stand there without content, too."""
+    """What a model said stands on its span: empty texts and bare names of tools stand there without content, too."""
     said = conventions.output(span.raw, run.trace.memo, span.dialect)
     parts = [part for message in said or () for part in message.parts]
-    return said is not None and (not parts or any(part.type != "tool_call" or part.value is not None for part in parts))
+    return said is not None and (not parts or any(part.type not in _BARE or part.text or part.value for part in parts))
 
 
 def _failed_last(run: Run) -> bool:
@@ -106,16 +108,27 @@ def _failed_last(run: Run) -> bool:
 
 
 def _answered_nothing(run: Run) -> bool:
-    """What the last model call answered is recorded, and it is empty."""
+    """What the last model call answered is recorded, and it is empty, though content is not switched off."""
+    if run.query is None:
+        return False
     last = run.llm_groups[-1] if run.llm_groups else ()
     said = [message for span in last for message in conventions.output(span.raw, run.trace.memo, span.dialect) or ()]
     return bool(said) and not any(part.text or part.type not in _WORDS for message in said for part in message.parts)
 
 
 def _asked_last(run: Run) -> list[Part]:
-    """The calls that the last model call is recorded to have asked for."""
+    """The calls that the last model call, or the agent at its end, is recorded to have asked for."""
+    root = run.root_span
+    if not run.llm_groups and root is not None and root.kind == "agent":
+        said = conventions.output(root.raw, run.trace.memo, root.dialect) or ()
+        ended = takewhile(lambda calls: calls, (_calls_in(message) for message in reversed(said)))
+        return [part for calls in ended for part in calls]
     last = run.llm_groups[-1] if run.llm_groups else ()
     return [part for span in last for part in conventions.requests(span.raw, run.trace.memo, span.dialect) or ()]
+
+
+def _calls_in(message: Message) -> list[Part]:
+    return [part for part in message.parts if part.type == "tool_call" and part.name]
 
 
 def _asks_unsaid(run: Run, group: Sequence[Span]) -> bool:

@@ -268,7 +268,9 @@ def requests(span: RawSpan, memo: Memo, dialect: int) -> Sequence[Part] | None:
     got = output(span, memo, dialect)
     if got is None:
         return None
-    return [part for message in got for part in message.parts if part.type == "tool_call" and part.name]
+    asked = [part for message in got for part in message.parts if part.type == "tool_call"]
+    named = [part for part in asked if part.name]
+    return named if named or not asked else None  # without content no more than that some were asked for may be told
 
 
 def tells_requests(span: RawSpan, dialect: int) -> bool:

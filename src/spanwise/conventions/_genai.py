@@ -220,8 +220,9 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
         answers = _decode_answers(text)
     except (msgspec.DecodeError, RecursionError):
         return None
-    asked = [part for answer in answers for part in answer.parts if part.type == "tool_call" and part.name]
-    return _genai_scopes.without_lost_arguments(span, asked) if asked or not is_unsaid(span) else None
+    asked = [part for answer in answers for part in answer.parts if part.type == "tool_call"]
+    named = [part for part in asked if part.name]
+    return _genai_scopes.without_lost_arguments(span, named) if named or not (asked or is_unsaid(span)) else None
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:

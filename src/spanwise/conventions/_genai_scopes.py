@@ -50,7 +50,10 @@ _KERNEL_LOGS = (
 )
 CONTENT_SWITCHES: Mapping[str, str] = {
     "AzureAIOpenTelemetryTracer": AZURE_LANGCHAIN,
-    "azure.core.tracing.ext.opentelemetry_span": "Set AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true.",
+    "azure.core.tracing.ext.opentelemetry_span": (
+        "Set AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true; for azure-ai-projects 2 "
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true."
+    ),
     "autogen-core": "Its own spans never carry content: install openinference-instrumentation-autogen-agentchat.",
     "semantic_kernel.utils.telemetry.agent_diagnostics.decorators": (
         f"{_SEMANTIC_KERNEL} Hand the agent its messages as its first argument: those given by name are left out."
