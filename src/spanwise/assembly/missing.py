@@ -30,6 +30,8 @@ _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: inclu
 _WORDS = frozenset({"text", "other"})
 _BARE = _WORDS | {"tool_call"}
 _LEFT = ", though others have theirs: it failed, or its stream was given up."
+_THREAD = "gen_ai.thread.id"
+_SERVED = "The agent ran in the service, which tells what was called of streamed runs only."
 _BY_ITSELF = "Google's client calls functions by itself"
 _OVERWRITTEN = "LiteLLM wrote the requests onto the span around them, the later over the earlier."
 
@@ -209,6 +211,8 @@ def _tool_calls(run: Run) -> Missing | None:
     if not run.tool_calls and any(_asks_unsaid(run, group) for group in run.llm_groups):
         why = "A model asked for tools; its span does not say for which, nor what it gave them."
         return Missing(field="tool_calls", why=why)
+    if not run.tool_calls and not run.llm_calls and any(_THREAD in span.attributes for span in run.spans):
+        return Missing(field="tool_calls", why=_SERVED, switch="Stream the run (`runs.stream`).")
     if not run.llm_calls or run.tool_calls or _answers_recorded(run):
         return None
     why = "No tool call is recorded; what the models answered is not, they may have asked for some."

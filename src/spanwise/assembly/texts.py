@@ -15,7 +15,7 @@ from spanwise import conventions
 from spanwise.assembly import llms, templates
 from spanwise.conventions import first_user_text, last_answer_text
 from spanwise.model.calls import Given, Retrieval, ToolCall
-from spanwise.model.content import Memo, Message, is_mask
+from spanwise.model.content import AgentFields, Memo, Message, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
@@ -24,6 +24,7 @@ _CREW_PROMPT = re.compile(
     r"\s*Current Task: (.+?)(?:\n\nThis is the expected criteria for your final answer\b|\Z)", re.S
 )
 _NODE = re.compile(r"\w+")
+_THREAD, _THREAD_RUN = "gen_ai.thread.id", "gen_ai.thread.run.id"
 _MODELS = frozenset({"assistant", "model", "ai"})
 
 
@@ -54,7 +55,35 @@ def recorded_query(run: Run) -> str | None:
         said = conventions.agent(span.raw, memo, span.dialect).query
         if said and (question := templates.question_in(said, searched)):
             return question
-    return None
+    return _asked_beside(run)
+
+
+def _asked_beside(run: Run) -> str | None:
+    """The message that a request beside the run's own span had sent to its thread, the latest before it."""
+    root = run.root_span
+    thread = None if root is None else root.attributes.get(_THREAD)
+    if root is None or thread is None:
+        return None
+    before = (one for one in reversed(run.trace.spans[: root.index]) if one.parent == root.parent)
+    said = (_agent(run, one) for one in before if one.attributes.get(_THREAD) == thread)
+    return next((found.query for found in said if found.query), None)
+
+
+def _answered_beside(run: Run) -> str | None:
+    """The message of the run that a request beside its own span was given when it was over."""
+    root = run.root_span
+    number = None if root is None else root.attributes.get(_THREAD_RUN)
+    if root is None or number is None:
+        return None
+    after = (one for one in run.trace.spans[root.index + 1 :] if one.parent == root.parent)
+    said = (
+        _agent(run, one) for one in after if any(event.attributes.get(_THREAD_RUN) == number for event in one.events)
+    )
+    return next((found.answer for found in said if found.answer), None)
+
+
+def _agent(run: Run, span: Span) -> AgentFields:
+    return conventions.agent(span.raw, run.trace.memo, span.dialect)
 
 
 def _without_prompt(asked: str) -> str:
@@ -87,7 +116,7 @@ def recorded_answer(run: Run) -> str | None:
     said = _steering_answer(run)
     if said:
         return said
-    return _runners_answer(run, inside, groups[-1][0].start_ns if groups else 0)
+    return _runners_answer(run, inside, groups[-1][0].start_ns if groups else 0) or _answered_beside(run)
 
 
 def _runners_answer(run: Run, inside: set[int], asked_ns: int) -> str | None:

@@ -15,6 +15,7 @@ from spanwise.conventions import (
     agent_framework,
     agentops,
     agentscope,
+    azure_agents,
     azure_langchain,
     claude_code,
     crewai,
@@ -107,6 +108,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     genkit.CONVENTION,
     haystack.CONVENTION,
     splunk.CONVENTION,
+    azure_agents.CONVENTION,
     azure_langchain.CONVENTION,
     spring_ai.CONVENTION,
     laminar.CONVENTION,
@@ -269,8 +271,7 @@ def requests(span: RawSpan, memo: Memo, dialect: int) -> Sequence[Part] | None:
     if got is None:
         return None
     asked = [part for message in got for part in message.parts if part.type == "tool_call"]
-    named = [part for part in asked if part.name]
-    return named if named or not asked else None  # without content no more than that some were asked for may be told
+    return [part for part in asked if part.name] or (None if asked else [])  # without content names may be untold
 
 
 def tells_requests(span: RawSpan, dialect: int) -> bool:
