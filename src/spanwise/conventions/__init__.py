@@ -45,6 +45,7 @@ from spanwise.conventions import (
     traceloop,
     traceloop_legacy,
     trulens,
+    vector_db,
     vercel,
     voltagent,
     weave,
@@ -116,6 +117,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     pipecat.CONVENTION,
     livekit.CONVENTION,
     mcp.CONVENTION,
+    vector_db.CONVENTION,
     _genai.CONVENTION,
 )
 """Every dialect, most specific first: a span is what the first of them says that knows it."""
@@ -137,8 +139,7 @@ MARKS = tuple(
     (key, index, kind, kinds_of(CONVENTIONS[index]) if (key,) == CONVENTIONS[index].keys[:1] else None)
     for key, index, kind in _BY_MARK
 )
-"""The attributes that tell a dialect, the surest first: its number, what says its kinds, and the kinds by the value,
-some with what else they take."""
+"""The attributes that tell a dialect, the surest first: its number, what says its kinds, and the kinds by the value."""
 _PLACES: Mapping[str, tuple[int, ...]] = {
     key: tuple(place for place, mark in enumerate(_BY_MARK) if mark[0] == key) for key, _, _ in _BY_MARK
 }
@@ -368,8 +369,7 @@ def definitions(span: RawSpan, memo: Memo, dialect: int) -> tuple[ToolDefinition
     if dialect == _LAST:
         return _genai.definitions(span, memo)
     first = CONVENTIONS[dialect].definitions if dialect >= 0 else None
-    found = first(span, memo) if first is not None else None
-    if found is not None:
+    if first is not None and (found := first(span, memo)) is not None:
         return found
     readers = (convention.definitions for convention in dialects(span) if convention.definitions is not first)
     return next((found for read in readers if read and (found := read(span, memo)) is not None), None)
