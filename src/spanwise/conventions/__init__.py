@@ -21,6 +21,7 @@ from spanwise.conventions import (
     crewai,
     genkit,
     haystack,
+    honeyhive,
     laminar,
     langfuse,
     langsmith,
@@ -108,6 +109,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     traceloop_legacy.CONVENTION,
     genkit.CONVENTION,
     haystack.CONVENTION,
+    honeyhive.CONVENTION,
     splunk.CONVENTION,
     azure_agents.CONVENTION,
     azure_langchain.CONVENTION,
@@ -229,9 +231,7 @@ def tool(span: RawSpan, memo: Memo, dialect: int) -> ToolFields:
     """What a tool span says."""
     first = _TOOL[dialect]
     said = first(span, memo)
-    whole = (
-        said.name is not None and said.arguments is not None and said.result is not None and said.call_id is not None
-    )
+    whole = None not in (said.name, said.arguments, said.result, said.call_id)
     return said if whole or dialect == _LAST else _filled(span, memo, said, first, lambda c: c.tool)
 
 
