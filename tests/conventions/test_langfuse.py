@@ -13,6 +13,7 @@ from spanwise.model.content import (
     AgentFields,
     ContextFields,
     Document,
+    HandoffFields,
     LLMFields,
     Memo,
     Message,
@@ -357,4 +358,15 @@ def test_context_under_other_names() -> None:
 )  # fmt: skip
 def test_no_reader_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader answers."""
-    assert 8 == read_all(langfuse.CONVENTION, span)
+    assert 9 == read_all(langfuse.CONVENTION, span)
+
+
+def test_who_passed_control() -> None:
+    """LangGraph's metadata names the node of the tool that passes control, and where it leads."""
+    places = {
+        "metadata.langgraph_checkpoint_ns": '"supervisor:74ff|tools:6755"',
+        "metadata.__handoff_destination": '"research_agent"',
+    }
+    span = observation("tool", "transfer_to_research_agent", **places)
+    assert HandoffFields("supervisor", "research_agent") == langfuse.handoff(span, Memo())
+    assert None is langfuse.handoff(observation("tool", "add"), Memo())

@@ -41,6 +41,16 @@ def test_agents_are_those_of_the_framework() -> None:
     assert ["agent", "workflow", "workflow", "workflow", "agent", "workflow", "agent"] == found
 
 
+def test_an_agent_that_passes_control() -> None:
+    """One that ends with a command returns no state: the command's printed messages bear its name."""
+    command = "Command(graph='__parent__', update={'messages': [AIMessage(content='', name='supervisor', id='l')]})"
+    kinds = [
+        langfuse.kind(observation("chain", name, status_message=text))
+        for name, text in (("supervisor", command), ("team", command), ("supervisor", command[8:]))
+    ]
+    assert ["agent", "workflow", "workflow"] == kinds
+
+
 def test_other_kinds() -> None:
     """Each type has its kind; a type of the app's own has none."""
     types = ("span", "embedding", "evaluator", "guardrail", "event", "of the app's own")

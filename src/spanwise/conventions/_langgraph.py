@@ -44,6 +44,12 @@ def passed(metadata: Mapping[str, object], prefix: str = "") -> HandoffFields | 
     return HandoffFields(source or None, target) if source or target else None
 
 
+def passed_from_node(span: RawSpan, memo: Memo, prefix: str) -> HandoffFields | None:
+    """The same of a tool whose span holds each entry of the metadata as JSON."""
+    entries = ("langgraph_checkpoint_ns", "__handoff_destination")
+    return passed({name: memo.json(span.attributes.get(f"{prefix}{name}")) for name in entries})
+
+
 def told_by_command(result: object, memo: Memo) -> object:
     """What the model is told by a tool that returned a command, as JSON: its last tool message; None for others."""
     if not isinstance(result, str) or not result.startswith('{"graph":'):

@@ -17,7 +17,7 @@ from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._genai_scopes import NODES
 from spanwise.conventions._langfuse_javascript import is_retriever, told_apart, with_results
-from spanwise.conventions._langgraph import says_paused
+from spanwise.conventions._langgraph import passed_from_node, says_paused
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, reply, searched
@@ -26,6 +26,7 @@ from spanwise.conventions._values import first_int, first_number, first_text, in
 from spanwise.model.content import (
     AgentFields,
     ContextFields,
+    HandoffFields,
     LLMFields,
     Memo,
     Message,
@@ -86,12 +87,18 @@ def _is_router(attributes: Attributes, name: str) -> bool:
 
 
 def _is_agent(span: RawSpan) -> bool:
-    """LangChain names the agent: in its metadata, or in the state that LangGraph's prebuilt agents return."""
+    """LangChain names the agent: in its metadata, or in the state that LangGraph's prebuilt agents return.
+
+    One that passes control returns nothing: the command that it ends with is printed in the status.
+    """
     named = span.attributes.get("langfuse.observation.metadata.lc_agent_name")
     if isinstance(named, str) and named in (span.name, f'"{span.name}"'):
         return True
     state = span.attributes.get("langfuse.observation.output")
-    return isinstance(state, str) and f'"type": "ai", "name": "{span.name}"' in state
+    if isinstance(state, str):
+        return f'"type": "ai", "name": "{span.name}"' in state
+    command = span.attributes.get("langfuse.observation.status_message")
+    return isinstance(command, str) and command.startswith("Command(") and f" name='{span.name}'" in command
 
 
 def _langchain_kind(span: RawSpan) -> Kind | None:
@@ -284,6 +291,11 @@ def retrieval(span: RawSpan, memo: Memo) -> RetrievalFields:
     )
 
 
+def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
+    """Who passed control by a tool, and to whom, in LangGraph's metadata."""
+    return passed_from_node(span, memo, _METADATA)
+
+
 def context(span: RawSpan, memo: Memo) -> ContextFields:
     """Session, user, tags and metadata of the trace."""
     attributes = span.attributes
@@ -329,6 +341,7 @@ CONVENTION = Convention(
     record=record,
     agent=agent,
     retrieval=retrieval,
+    handoff=handoff,
     definitions=definitions,
     context=context,
     error=error,
