@@ -296,3 +296,11 @@ WORDS = (
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
     assert read_all(pydantic_ai.CONVENTION, span) == 7
+
+
+def test_the_question_of_a_later_turn_in_format_1() -> None:
+    """Format 1 does not say where a run begins: the last question counts that is no request to try again."""
+    again = {"role": "user", "content": "Wrong.\n\nFix the errors and try again.", "event.name": "gen_ai.user.message"}
+    later = [*EVENTS, {"role": "user", "content": "and two?", "event.name": "gen_ai.user.message"}, again]
+    agent = made("agent run", scope=SCOPE, attributes={"all_messages_events": json.dumps(later)})
+    assert "and two?" == pydantic_ai.agent(agent, Memo()).query

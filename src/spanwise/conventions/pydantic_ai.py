@@ -156,10 +156,11 @@ def _opening(span: RawSpan, history: tuple[Message, ...]) -> Message | None:
     """The message that opened this run: the first user text after the history that it was given.
 
     `new_message_index` counts requests and responses, of which a request may show as several messages in a row.
-    Releases that do not count had no mark at all: there the last question stands that is no request to try again.
+    Releases that do not count, and format 1, have no mark at all: there the last question stands that is no request to
+    try again.
     """
     first = first_int(span.attributes, "pydantic_ai.new_message_index") or 0
-    if not first and not _counts(span.scope.version):
+    if not first and ("all_messages_events" in span.attributes or not _counts(span.scope.version)):
         asked = (one for one in reversed(history) if one.role == "user" and one.text)
         return next((one for one in asked if not one.text.endswith(RETRY_WORDS)), None)
     at, before = -1, "assistant"
