@@ -20,6 +20,7 @@ from spanwise.model.content import (
 )
 from spanwise.model.raw import RawSpan
 from tests.conventions.robustness import read_all, spans
+from tests.making import run_of
 from tests.recordings_io import made, remade
 from tests.recordings_io import spans as recorded
 
@@ -275,3 +276,15 @@ WORDS = (
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
     assert read_all(strands.CONVENTION, span) == 7
+
+
+def test_the_tool_that_takes_a_typed_answer() -> None:
+    """Strands runs a tool of the schema's name, which says that it took the output and did no work of its own."""
+    for text, control in (
+        ("Successfully validated Out structured output", True),
+        ("Successfully validated 3 rows", False),
+    ):
+        attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Out"}
+        events = [("gen_ai.choice", {"message": json.dumps([{"text": text}])})]
+        (call,) = run_of(made(scope=SCOPE, attributes=attributes, events=events)).tool_calls
+        assert ("ok", control) == (call.status, call.control)

@@ -131,7 +131,7 @@ def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
         raw.start_ns,
         raw.end_ns if raw.end_ns > raw.start_ns else raw.start_ns,
         fields.call_id,
-        is_control(name),
+        is_control(name) or fields.control,
         "span",
         fields.arguments,
         fields.result,

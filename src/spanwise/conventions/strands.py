@@ -8,6 +8,7 @@ of them, never to be decoded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from spanwise.conventions import _genai
@@ -30,6 +31,8 @@ from spanwise.model.content import (
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 
+_OUTPUT_TAKEN = re.compile(r"Successfully validated \S+ structured output")
+"""What the tool of a typed answer returns, which is called like the type."""
 _RUNS = ("invoke_agent", "invoke_swarm", "invoke_graph")
 _NAMES: Mapping[str, Kind] = {"Model": "llm", "Tool:": "tool", "Cycle": "workflow"}
 
@@ -60,12 +63,14 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     if result is None:
         result = _answered(get("gen_ai.output.messages"), memo)
     status = get("gen_ai.tool.status") or get("tool.status")
+    said = unwrapped(get("tool.result") if result is None else result, memo)
     return ToolFields(
         first_text(span.attributes, "gen_ai.tool.name", "tool.name"),
         get("tool.parameters") if arguments is None else arguments,  # before 0.2 these are the arguments, no schema
-        unwrapped(get("tool.result") if result is None else result, memo),
+        said,
         first_text(span.attributes, "gen_ai.tool.call.id", "tool.id"),
         failed=status == "error" or get("strands.cancellation.type") is not None,
+        control=isinstance(said, str) and _OUTPUT_TAKEN.fullmatch(said) is not None,
     )
 
 

@@ -62,6 +62,8 @@ class ToolFields(msgspec.Struct, gc=False):
     """The call waits for somebody outside the run, and did neither succeed nor fail, whatever the span's status."""
     bare: bool = False
     """An uncertain call whose result is no value that tools return in this dialect: a failure if it reads like one."""
+    control: bool = False
+    """The call only gave the run its output, whatever the tool is called."""
 
 
 class LLMFields(msgspec.Struct, gc=False):
@@ -90,6 +92,7 @@ class ModelCall(msgspec.Struct, gc=False):
 
     usage: LLMFields
     end_ns: int = 0
+    failed: bool = False
 
 
 class AgentFields(msgspec.Struct, gc=False):
