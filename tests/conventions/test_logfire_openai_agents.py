@@ -226,3 +226,11 @@ WORDS = (
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
     assert read_all(dialect.CONVENTION, span) == 8
+
+
+def test_a_tool_of_an_mcp_server() -> None:
+    """The block of text in which MCP's servers answer is taken off; a mapping that a tool returned is not."""
+    for output, result in (('{"type":"text","text":"2"}', 2), ('{"result": "2"}', '{"result": "2"}')):
+        attributes = {"logfire.msg_template": "Function: {name}", "name": "add", "output": output}
+        said = dialect.tool(made("Function: {name}", attributes=attributes), Memo())
+        assert result == said.result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spanwise.conventions._messages import messages_of
-from spanwise.conventions._returned import plain
+from spanwise.conventions._returned import of_mcp, plain
 from spanwise.model.content import Memo
 
 
@@ -26,6 +26,9 @@ from spanwise.model.content import Memo
         ([1, 2], [1, 2]),
         ({"result": "[1]"}, [1]),
         ({"result": [1]}, {"result": [1]}),
+        ({"type": "text", "text": "[1]", "annotations": None}, [1]),
+        ({"type": "text", "text": None}, {"type": "text", "text": None}),
+        ({"type": "text", "text": "a", "score": 1}, {"type": "text", "text": "a", "score": 1}),
     ],
 )
 def test_plain(value: object, returned: object) -> None:
@@ -46,3 +49,10 @@ def test_an_empty_result_is_one() -> None:
     silent = {"role": "tool", "tool_call_id": "c2", "content": None}
     read = [message.parts[0].value for message in messages_of([empty, silent], Memo()) or ()]
     assert ["", None] == read
+
+
+def test_only_blocks_are_opened() -> None:
+    """MCP's blocks of text are taken off, alone or in a list; what else a tool returned stays as it is."""
+    assert ["a", 2] == [of_mcp('{"type":"text","text":"a"}', Memo()), of_mcp('[{"type": "text", "text": "2"}]', Memo())]
+    for other in ('{"result": "a"}', {"type": "text", "text": "a"}, None):
+        assert other == of_mcp(other, Memo())

@@ -18,6 +18,7 @@ from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_p
 from spanwise.conventions._langgraph import ENVELOPES, NAMELESS, is_paused, open_message, told_by_command
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
+from spanwise.conventions._returned import TEXT_BLOCKS, plain
 from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -99,8 +100,10 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     result = said.result
     if span.scope.name == LANGCHAIN and (told := told_by_command(result, memo)) is not None:
         said.result = result = told
-    if type(result) is str and (head := result[:2]) != "[{":
-        if head == "[<" and is_dump(result[1:]):  # printed objects: no value can be read
+    if type(result) is str:
+        if result.startswith(TEXT_BLOCKS):
+            said.result = plain(result, memo)
+        elif result[:2] == "[<" and is_dump(result[1:]):  # printed objects: no value can be read
             said.result = None
         elif result[:5] in ENVELOPES:
             open_message(result, said, memo)
@@ -371,7 +374,7 @@ CONVENTION = Convention(
     plain_tools=PlainTools(
         fields=_TOOL,
         ids=NO_ID,
-        beginnings=("[<", '{"graph":', *sorted(ENVELOPES)),
+        beginnings=("[<", '{"graph":', *TEXT_BLOCKS, *sorted(ENVELOPES)),
         odd_failure=_genai_scopes.is_odd_failure,
     ),
     llm=llm,

@@ -8,6 +8,9 @@ from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import Memo, Message, Part
 
 TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
+TEXT_BLOCKS = ('[{"type":"text"', '[{"type": "text"', '{"type":"text"', '{"type": "text"')
+"""How a result begins that is a block of text or some, such as those of MCP's servers."""
+_BLOCK = frozenset({"type", "text", "annotations", "meta", "_meta", "id"})
 
 
 def plain(value: object, memo: Memo) -> object:
@@ -36,7 +39,15 @@ def _unwrapped(value: object, memo: Memo) -> object:
         for key in ("result", "output", "content"):
             if isinstance(fields.get(key), str):
                 return memo.json(fields[key])
+    if fields is not None and fields.get("type") == "text" and fields.keys() <= _BLOCK:
+        text = _block_text(fields)
+        return decoded if text is None else memo.json(text)
     return decoded
+
+
+def of_mcp(value: object, memo: Memo) -> object:
+    """The text of the blocks in which MCP's servers answer; any other value as it is."""
+    return plain(value, memo) if isinstance(value, str) and value.startswith(TEXT_BLOCKS) else value
 
 
 def _block_text(item: object) -> str | None:

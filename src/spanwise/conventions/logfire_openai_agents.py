@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definitions_of, items, messages_of
+from spanwise.conventions._returned import of_mcp
 from spanwise.conventions._values import first_int, first_text, mapping_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -53,7 +54,8 @@ def kind(span: RawSpan) -> Kind | None:
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """Name, arguments and result of a function tool. The SDK does not tell the call's id."""
     get = span.attributes.get
-    return ToolFields(text_of(get("name")), _given(get("input")), _given(get("output")), failed=_failed(span, memo))
+    result = of_mcp(_given(get("output")), memo)
+    return ToolFields(text_of(get("name")), _given(get("input")), result, failed=_failed(span, memo))
 
 
 def _given(value: object) -> object:
