@@ -86,3 +86,12 @@ def test_failures_in_levels() -> None:
     said = run.trace.facts.span_error(run.by_kind["llm"][0])
     assert said is not None
     assert "no answer" == said.message
+
+
+def test_a_held_call_that_failed() -> None:
+    """A log event that tells neither tokens nor how the call ended stands for one that failed: nothing is missing."""
+    bridge = bridged((10, 1))
+    bridge.events = (*bridge.events, RawEvent(DETAILS, 20, {}))
+    run = run_of(agent(1), bridge)
+    assert [False, True] == [call.failed for call in run.llm_calls]
+    assert [] == [item for item in run.missing if item.field == "tokens"]

@@ -278,7 +278,7 @@ def test_model_calls_that_an_agent_holds() -> None:
 
 
 def test_model_calls_and_tokens() -> None:
-    """Without model spans, and without a count of tokens, other switches are named."""
+    """Without model spans there are no tokens either, whatever the client reports: it is to be instrumented."""
     run = run_of(agent(1, **WHOLE))
     assert [
         Missing(
@@ -289,7 +289,7 @@ def test_model_calls_and_tokens() -> None:
         Missing(
             field="tokens",
             why="No span counts tokens.",
-            switch="Turn on usage reporting of the model client (for streams: include_usage).",
+            switch="Instrument the model client as well as the agent framework.",
         ),
     ] == list(run.missing)
 
@@ -342,3 +342,12 @@ def test_a_setting_that_is_on_is_not_recommended() -> None:
 
     assert [""] == switches(answered)
     assert ["Set TRACELOOP_TRACE_CONTENT=true."] == switches(without)
+
+
+def test_a_retriever_alone() -> None:
+    """Where only a retriever was asked something, and that is recorded, no switch would tell of a question."""
+    searched = {"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.query.text": "France"}
+    switches = {one.field: one.switch for one in run_of(span(1, attributes=searched)).missing}
+    assert ("", "") == (switches["query"], switches["answer"])
+    silent = run_of(span(1, attributes={"gen_ai.operation.name": "retrieval"}))
+    assert all(GENAI in one.switch for one in silent.missing if one.field in {"query", "answer", "documents"})

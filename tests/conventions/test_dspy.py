@@ -80,3 +80,27 @@ def test_dspy_calls_of_a_run() -> None:
     failed = span(10, parent=1, attributes=tool, scope=scope, status=2, message="ValueError")
     for spans_ in ((root, *calls), (root, *calls, failed)):
         assert [("add", {"a": "x"}, failure, "error")] == told(run_of(*spans_))
+
+
+@pytest.mark.parametrize(
+    ("returned", "answer"),
+    [
+        ({"reasoning": "so", "population": 68, "tenth": 6.8}, '{"population":68,"tenth":6.8}'),
+        ({"reasoning": "so", "count": 3}, "3"),
+        ({"reasoning": "so", "answer": "Paris"}, "Paris"),
+        ({"passages": ["a", "b"]}, None),
+        ({"reasoning": "so"}, None),
+    ],
+)
+def test_the_outputs_of_a_signature(returned: dict[str, object], answer: str | None) -> None:
+    """What a module returned beside its reasoning is the answer, whatever its fields are called."""
+    attributes = {"openinference.span.kind": "CHAIN", "output.value": json.dumps(returned)}
+    assert answer == openinference.agent(made("Predict.forward", scope=SCOPE, attributes=attributes), Memo()).answer
+    assert answer in (None, "Paris") or None is openinference.agent(made(attributes=attributes), Memo()).answer
+
+
+def test_no_switch_makes_dspy_count() -> None:
+    """DSPy's instrumentation never counts tokens: no setting of the client would change that."""
+    attributes = {"openinference.span.kind": "LLM", "output.value": '["a"]'}
+    run = run_of(span(1, attributes=attributes, scope=Scope(SCOPE, "", {})))
+    assert ["No span counts tokens."] == [str(one) for one in run.missing if one.field == "tokens"]

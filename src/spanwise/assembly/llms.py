@@ -92,7 +92,7 @@ def _held(run: Run, span: Span) -> Iterable[LLMCall]:
         at_ns = max(call.end_ns, span.start_ns)
         cost, estimated = _cost(call.usage, at_ns)
         yield LLMCall(
-            call.usage, cost, estimated, False, span.index, span.agent, at_ns, at_ns, span.raw.span_id  # noqa: FBT003  (built positionally)
+            call.usage, cost, estimated, call.failed, span.index, span.agent, at_ns, at_ns, span.raw.span_id
         )  # fmt: skip
 
 

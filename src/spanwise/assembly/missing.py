@@ -8,7 +8,7 @@ from itertools import takewhile
 from spanwise import conventions
 from spanwise.assembly import llms, texts
 from spanwise.conventions import litellm
-from spanwise.conventions._genai_scopes import asks_for_tools, client_switch
+from spanwise.conventions._genai_scopes import UNCOUNTING, asks_for_tools, client_switch
 from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.content import Message, Part
 from spanwise.model.span import Span
@@ -26,6 +26,7 @@ _NO_CALL = Missing(
     switch="Instrument the model client as well as the agent framework.",
 )
 _UNKNOWN = frozenset({"other"})
+_SEARCHES = frozenset({"retrieval", "rerank", "embedding", "other"})
 _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
 _WORDS = frozenset({"text", "other"})
 _BARE = _WORDS | {"tool_call"}
@@ -147,14 +148,15 @@ def _arguments(run: Run) -> Missing | None:
     calls = run.trace.paced(run.tool_calls)
     bare = [call for call in calls if not call.control and call.arguments_state != "present"]
     cut = [call.name for call in bare if call.arguments_state == "truncated"]
-    bare = [call.name for call in bare if call.arguments_state != "truncated"]
+    bare = [call for call in bare if call.arguments_state != "truncated"]
     if not bare and not cut:
         return None
     if not bare:
         why = f"The arguments of {_count(cut)} are no whole JSON: the model broke off, or their text was cut."
         return Missing(field="arguments", why=why)
-    why = f"Arguments are not recorded for {_count(bare)}."
-    return Missing(field="arguments", why=why, switch=run.content_switch)
+    why = f"Arguments are not recorded for {_count([call.name for call in bare])}."
+    refused = all(call.status == "not_run" and call.result_state == "present" for call in bare)
+    return Missing(field="arguments", why=why, switch="" if refused else run.content_switch)
 
 
 def _results(run: Run) -> Missing | None:
@@ -234,7 +236,12 @@ def _tokens(run: Run) -> Missing | None:
         return Missing(field="tokens", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
     if run.llm_calls and all(call.failed for call in run.llm_calls):
         return Missing(field="tokens", why="Every model call failed: there are no tokens to count.")
-    return Missing(field="tokens", why="No span counts tokens.", switch=_client_switch(run) or _USAGE_SWITCH)
+    switch = (_client_switch(run) or _usage_switch(run)) if run.llm_groups else _NO_CALL.switch
+    return Missing(field="tokens", why="No span counts tokens.", switch=switch)
+
+
+def _usage_switch(run: Run) -> str:
+    return "" if all(span.raw.scope.name in UNCOUNTING for span in run.llm_groups[-1]) else _USAGE_SWITCH
 
 
 def _some_tokens(run: Run) -> Missing | None:
@@ -296,5 +303,7 @@ def _ended_in_failure(run: Run) -> bool:
 
 def content_switch(run: Run) -> str:
     """The setting that would make the instrumentation record content; empty where none is known, or it is on."""
+    if run.by_kind.keys() <= _SEARCHES and any(item.query is not None for item in run.retrievals):
+        return ""  # retrievers alone, where nobody else was asked anything
     known = next((span for span in run.spans if span.kind != "other"), None)
     return conventions.content_switch(known.raw, some=run.query is not None) if known is not None else ""

@@ -54,6 +54,11 @@ CONTENT_SWITCHES: Mapping[str, str] = {
         "Set AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true; for azure-ai-projects 2 "
         "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true."
     ),
+    "opentelemetry.instrumentation.genai.openai_agents": (
+        "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY, and install "
+        "opentelemetry-instrumentation-genai-openai as well: messages stand on model calls, of which the "
+        "instrumentation of the agents records none."
+    ),
     "autogen-core": "Its own spans never carry content: install openinference-instrumentation-autogen-agentchat.",
     "semantic_kernel.utils.telemetry.agent_diagnostics.decorators": (
         f"{_SEMANTIC_KERNEL} Hand the agent its messages as its first argument: those given by name are left out."
@@ -82,6 +87,10 @@ _CLIENT_SWITCHES: Mapping[str, str] = {
     "opentelemetry.instrumentation.openai_agents": "Install opentelemetry-instrumentation-openai as well: of chat "
     "completions the instrumentation of the agents records neither answers nor tokens.",
 }
+
+
+UNCOUNTING = frozenset({"openinference.instrumentation.dspy"})
+"""Scopes that never count tokens, whatever the client reports."""
 
 
 def is_function(span: RawSpan) -> bool:

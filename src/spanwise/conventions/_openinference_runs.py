@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from spanwise.conventions import _openinference_crewai as crewai
 from spanwise.conventions._genai import first_user_text, last_answer_text
 from spanwise.conventions._langchain import last_word
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_envelopes import held_messages, is_unsaid, recorded
-from spanwise.conventions._openinference_messages import INPUT, LANGCHAIN, LLAMA_INDEX, flattened, output
+from spanwise.conventions._openinference_messages import DSPY, INPUT, LANGCHAIN, LLAMA_INDEX, flattened, output
 from spanwise.conventions._reprs import is_dump, read_repr
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import AgentFields, Memo
@@ -39,6 +41,7 @@ _DEEPER_QUESTIONS = (*_QUESTIONS, "prompt", "new_message", "message", "text", "i
 _ANSWERS = ("answer", "final_answer", "final_output", "raw", "output", "response", "result", "generation", "reply")
 _DEEPER_ANSWERS = (*_ANSWERS, "return_values", "final_report", "text", "data")
 _THINKING = frozenset({"reasoning", "rationale", "trajectory", "thought"})
+_FOUND = frozenset({"passages", "context", "documents"})
 _ERRORS = ("error", "error_code", "error_message")
 _STATE = frozenset({"messages", "state", "trajectory", "steps", "content", "update", "goto"})
 _STEP = re.compile(r"Step \d+")
@@ -257,7 +260,15 @@ def _answer(span: RawSpan, memo: Memo) -> str | None:
     found = _answered(decoded, memo, 0)
     if found is None and fields is not None and isinstance(value, str) and _returns_its_answer(span):
         return _structured(value, fields)
-    return found
+    return _predicted(fields) if found is None and fields is not None and span.scope.name == DSPY else found
+
+
+def _predicted(fields: Mapping[str, object]) -> str | None:
+    """What DSPy's signature has for outputs, without the reasoning; not the passages that a module found."""
+    said = {key: value for key, value in fields.items() if key not in _THINKING}
+    if not said or said.keys() <= _FOUND:
+        return None
+    return msgspec.json.encode(said if len(said) > 1 else next(iter(said.values()))).decode()
 
 
 def _printed_answer(span: RawSpan) -> str | None:

@@ -146,12 +146,20 @@ def _details(span: RawSpan) -> list[RawEvent]:
 
 
 def model_calls(span: RawSpan, memo: Memo) -> tuple[ModelCall, ...]:
-    """The calls of an agent on whose span all of them ended up: each left a log event."""
+    """The calls of an agent on whose span all of them ended up: each left a log event, one that failed no end in it."""
     if not _is_agent(span):
         return ()
     kept = {key: value for key, value in span.attributes.items() if not key.startswith("gen_ai.usage.")}
     each = [(event, {**kept, **event.attributes}) for event in _details(span)]
-    return tuple(ModelCall(_genai.llm(replace(span, attributes=said), memo), event.time_ns) for event, said in each)
+    return tuple(
+        ModelCall(used := _genai.llm(replace(span, attributes=said), memo), event.time_ns, _is_cut_off(event, used))
+        for event, said in each
+    )
+
+
+def _is_cut_off(event: RawEvent, used: LLMFields) -> bool:
+    counted = used.input_tokens is not None or used.output_tokens is not None
+    return not counted and "gen_ai.response.finish_reasons" not in event.attributes
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
