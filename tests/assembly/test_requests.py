@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawSpan, Scope
 from tests.making import agent, asks, chat, returns, run_of, says, told, tool, user
+from tests.recordings_io import remade
 
 # Requests laid against spans
 
@@ -276,3 +277,32 @@ def test_requests_that_agents_alone_record() -> None:
     )
     assert [("gone", {}, refused, "not_run"), ("search", {"q": "a"}, "one", "ok")] == told(run)
     assert ["c1", "c2"] == [call.call_id for call in run.tool_calls]
+
+
+@pytest.mark.parametrize(
+    "scope", ["opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.genai.langchain"]
+)
+def test_a_refused_call_that_the_answer_leaves_out(scope: str) -> None:
+    """What the model was told of a call with broken arguments names it; what it knew before its first call is old."""
+    told_of = "Tool call {} with id {} could not be executed - arguments were malformed or truncated."
+    before = returns(("c0", told_of.format("search", "c0")))
+    refused = returns(("c1", told_of.format("search", "c1")))
+    spans = [
+        agent(1),
+        chat(2, parent=1, sent=[before, user("?")], got=[asks(("c2", "search", {"q": "b"}))]),
+        tool(20, parent=1, call_id="c2", arguments={"q": "b"}, result="two"),
+        chat(50, parent=1, sent=[before, user("?"), refused, returns(("c2", "two"))], got=[says("done")]),
+    ]
+    other = run_of(*(remade(span) for span in spans))
+    assert ["c2"] == [call.call_id for call in other.tool_calls]
+    run = run_of(*(remade(span, scope=Scope(scope, "", {})) for span in spans))
+    broken, whole = run.tool_calls
+    assert ("search", "not_run", "c1", None) == (broken.name, broken.status, broken.call_id, broken.arguments)
+    assert ("ok", "c2") == (whole.status, whole.call_id)
+    (found,) = (one for one in run.missing if one.field == "arguments")
+    assert ("Arguments are not recorded for 1 tool call (search).", "") == (found.why, found.switch)
+    spans[1] = chat(
+        2, parent=1, sent=[before, user("?")], got=[asks(("c1", "search", None), ("c2", "search", {"q": "b"}))]
+    )
+    once = run_of(*(remade(span, scope=Scope(scope, "", {})) for span in spans))
+    assert ["c1", "c2"] == [call.call_id for call in once.tool_calls]

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from spanwise.model.raw import Scope
 from tests.making import agent, asks, chat, returns, run_of, says, span, span_id, tool, user
 
 
@@ -193,3 +194,15 @@ def test_a_step_around_a_model_that_says_a_word() -> None:
         chat(40, parent=20),
     )
     assert "yes" == found.answer
+
+
+def test_the_task_in_the_prompt_of_smolagents() -> None:
+    """Where the agent's own span is missing, the task stands in the first message behind a heading."""
+    sent = {
+        "openinference.span.kind": "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "New task:\nCount.",
+    }
+    scope = Scope("openinference.instrumentation.smolagents", "", {})
+    assert "Count." == run_of(span(1, attributes=sent, scope=scope)).query
+    assert "New task:\nCount." == run_of(span(1, attributes=sent)).query

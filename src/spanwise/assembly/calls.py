@@ -22,7 +22,9 @@ from spanwise.assembly.requests import (
     is_whole,
     join,
     requests_of,
+    tells_refusals,
     with_handoff_spans,
+    with_refused,
 )
 from spanwise.assembly.results import (
     Talks,
@@ -44,8 +46,9 @@ from spanwise.model.trace import Run
 def tool_calls(run: Run) -> tuple[ToolCall, ...]:
     """The logical tool calls of a run, by start."""
     found = span_calls(run)
-    if not _all_have_spans(run, found):
-        requests = requests_of(run)
+    refusals = tells_refusals(run)
+    if refusals or not _all_have_spans(run, found):
+        requests = with_refused(run, requests_of(run)) if refusals else requests_of(run)
         loose = with_handoff_spans(run, found, join(found, requests)) if requests else []
         unsaid = -1 if plain.READER is None else plain.READER.unsaid(found)
         if loose or (unsaid & 1 and any(call.raw_result is None for call in found)):

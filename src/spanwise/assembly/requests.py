@@ -6,6 +6,7 @@ function. What meets no span is given back: calls that are known from messages o
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -20,9 +21,12 @@ from spanwise.model.canonical import canonical
 from spanwise.model.content import Message, Part
 from spanwise.model.effects import is_control, passes_control
 from spanwise.model.raw import STATUS_ERROR
+from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
 _HOPS = 16
+_LANGCHAIN = frozenset({"opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.genai.langchain"})
+_REFUSED = re.compile(r"Tool call (\S+) with id (\S+) could not be executed - arguments were malformed or truncated")
 
 
 class Request(msgspec.Struct):
@@ -127,6 +131,38 @@ def _shared_out(
 
 def _calls_in(message: Message) -> list[Part]:
     return [part for part in message.parts if part.type == "tool_call" and part.name]
+
+
+def with_refused(run: Run, requests: list[Request]) -> list[Request]:
+    """The requests, and those that LangChain refused because their arguments are no JSON.
+
+    Two of its instrumentations leave them out of the model's answer; what the model was told of them is recorded. What
+    it was told before its first call belongs to an earlier turn.
+    """
+    known = {request.part.id for request in requests}
+    before: dict[int, tuple[int, Span]] = {}
+    found: list[Request] = []
+    for number, group in enumerate(run.llm_groups):
+        span = group[0]
+        for name, call_id in _REFUSED.findall(_sent_to_langchain(span)):
+            if call_id not in known and span.agent in before:
+                at, asking = before[span.agent]
+                found.append(Request(Part("tool_call", "", call_id, name), asking.end_ns, span.agent, at))
+            known.add(call_id)
+        before[span.agent] = (number, span)
+    return sorted([*requests, *found], key=lambda request: request.group) if found else requests
+
+
+def tells_refusals(run: Run) -> bool:
+    """Whether some model was told of a call that was refused, in a run of LangChain's that leaves those out."""
+    if not run.llm_groups or run.llm_groups[0][0].raw.scope.name not in _LANGCHAIN:
+        return False
+    return any(_sent_to_langchain(group[0]) for group in run.llm_groups)
+
+
+def _sent_to_langchain(span: Span) -> str:
+    text = span.attributes.get("gen_ai.input.messages") if span.raw.scope.name in _LANGCHAIN else None
+    return text if isinstance(text, str) and "could not be executed" in text else ""
 
 
 def _asked_apart(run: Run) -> dict[int, list[Part]]:

@@ -49,7 +49,7 @@ def recorded_query(run: Run) -> str | None:
             searched = templates.searched_before(run, group[0])
             question = conventions.asked_in(group[0].raw, asked) or templates.question_in(asked, searched)
             if question is not None:
-                return _without_prompt(question)
+                return _without_prompt(question, group[0])
             break
     for span in _runners(run):
         said = conventions.agent(span.raw, memo, span.dialect).query
@@ -86,8 +86,10 @@ def _agent(run: Run, span: Span) -> AgentFields:
     return conventions.agent(span.raw, run.trace.memo, span.dialect)
 
 
-def _without_prompt(asked: str) -> str:
-    """The task out of the prompt that CrewAI puts around it."""
+def _without_prompt(asked: str, span: Span) -> str:
+    """The task out of the prompt that CrewAI or smolagents puts around it."""
+    if span.raw.scope.name == "openinference.instrumentation.smolagents":
+        return asked.removeprefix("New task:\n")
     found = _CREW_PROMPT.match(asked)
     return found.group(1).strip() if found is not None else asked
 

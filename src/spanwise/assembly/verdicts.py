@@ -70,14 +70,16 @@ def says_no_such_tool(name: str, result: object) -> bool:
     return named or _NOT_FOUND.fullmatch(result) is not None
 
 
-_REFUSALS = ("could not be executed", "arguments are malformed")
+_REFUSALS = ("could not be executed - arguments were malformed", "could not be executed", "arguments are malformed")
 
 
 def says_not_executed(call: ToolCall) -> bool:
     """What LangChain and Semantic Kernel tell a model whose arguments are no JSON, so that no tool was called."""
     result = call.raw_result
-    broken = call.arguments is not None and not isinstance(call.arguments, Mapping)
-    return broken and isinstance(result, str) and any(mark in result[:200] for mark in _REFUSALS)
+    if not isinstance(result, str) or isinstance(call.arguments, Mapping):
+        return False
+    marks = _REFUSALS if call.arguments is not None else _REFUSALS[:1]
+    return any(mark in result[:200] for mark in marks)
 
 
 def asks_again(result: object) -> bool:
