@@ -1,15 +1,18 @@
-"""LangChain under OpenLLMetry in JavaScript."""
+"""LangChain and LlamaIndex under OpenLLMetry in JavaScript."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from spanwise import conventions
 from spanwise.conventions import traceloop
 from spanwise.model.content import Memo
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawSpan, Scope
+from tests.making import run_of, says, span, user
 from tests.recordings_io import made
 
+LLAMA_INDEX_JS = Scope("@traceloop/instrumentation-llamaindex", "0.27.0", {})
 LANGCHAIN_JS = "@traceloop/instrumentation-langchain"
 
 
@@ -44,3 +47,61 @@ def test_tools_of_langchain_in_javascript() -> None:
     )
     assert ("add", "c1", 4) == (found.name, found.call_id, found.result)
     assert "DynamicStructuredTool" == traceloop.tool(of_javascript(**given), Memo()).name
+
+
+def llama_index(
+    at: int, *, sent: Sequence[object], got: str, reason: str | None = "stop", parent: int | None = 1
+) -> RawSpan:
+    """A model call of LlamaIndex's instrumentation in JavaScript."""
+    attributes: dict[str, object] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json.dumps(sent),
+        "gen_ai.output.messages": json.dumps([{**says(got), "finish_reason": reason or ""}], separators=(",", ":")),
+    }
+    if reason is not None:
+        attributes["gen_ai.response.finish_reasons"] = [reason]
+    return span(at, parent=parent, name="chat gpt-4o-mini", attributes=attributes, scope=LLAMA_INDEX_JS)
+
+
+def test_results_that_no_user_said() -> None:
+    """LlamaIndex hands tools' results over as a user's words: those are not what the run was asked."""
+    wordless = {"role": "assistant", "parts": [{"type": "text", "content": ""}]}
+    talking = says("I look.")
+    for asking, results in ((wordless, [user("42")]), (talking, [user("a"), user("Error: b")])):
+        history = [user("Q"), asking, *results]
+        assert "Q" == run_of(llama_index(20, sent=history, got="A", parent=None)).query
+    assert "And?" == run_of(llama_index(20, sent=[user("Q"), talking, user("And?")], got="A", parent=None)).query
+
+
+def test_an_answer_of_llama_index_without_its_requests() -> None:
+    """Of what a model asked for only the reason is recorded, of a stream not even that: calls are not measurable."""
+    run = run_of(llama_index(20, sent=[user("Q")], got="I look.", reason="tool_call", parent=None))
+    assert (None, {"answer", "tool_calls"}) == (
+        run.answer,
+        {"answer", "tool_calls"} & {one.field for one in run.missing},
+    )
+    run = run_of(llama_index(20, sent=[user("Q")], got="A", reason=None, parent=None))
+    assert ("A", True) == (run.answer, "tool_calls" in {one.field for one in run.missing})
+    run = run_of(llama_index(20, sent=[user("Q")], got="A", parent=None))
+    assert ("A", False) == (run.answer, "tool_calls" in {one.field for one in run.missing})
+
+
+def test_the_retriever_of_llama_index() -> None:
+    """Its methods are told by their names; the query engine's retrieves through the index's, which is one retrieval."""
+    found = [{"node": {"id_": "n1", "text": "Paris"}, "score": 0.5}]
+    content = {
+        "traceloop.span.kind": "task",
+        "traceloop.entity.input": json.dumps({"args": ["Q"], "kwargs": {}}),
+        "traceloop.entity.output": json.dumps(found),
+    }
+    role = {"traceloop.span.kind": "workflow"}
+    run = run_of(
+        span(1, name="retriever_query_engine.query", attributes=role, scope=LLAMA_INDEX_JS),
+        span(2, parent=1, name="retriever_query_engine.retrieve", attributes=content, scope=LLAMA_INDEX_JS, end=90),
+        span(3, parent=2, name="vector_index_retriever.retrieve", attributes=content, scope=LLAMA_INDEX_JS, end=80),
+        span(4, parent=3, name="base_embedding.get_query_embedding", attributes=content, scope=LLAMA_INDEX_JS, end=70),
+    )
+    assert ["workflow", "retrieval", "retrieval", "embedding"] == [one.kind for one in run.spans]
+    assert [("Q", [("n1", 0.5)])] == [
+        (one.query, [(it.id, it.score) for it in one.documents or ()]) for one in run.retrievals
+    ]

@@ -8,7 +8,7 @@ from itertools import takewhile
 from spanwise import conventions
 from spanwise.assembly import llms, texts
 from spanwise.conventions import litellm
-from spanwise.conventions._genai_scopes import UNCOUNTING, asks_for_tools, client_switch
+from spanwise.conventions._genai_scopes import UNCOUNTING, client_switch, may_have_asked
 from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.content import Message, Part
 from spanwise.model.span import Span
@@ -73,7 +73,7 @@ def _answer(run: Run) -> Missing | None:
         return None
     if texts.recorded_answer(run):
         return Missing(field="answer", why="The answer was removed from the spans.")
-    if _asked_last(run) or (run.llm_groups and _asks_unsaid(run, run.llm_groups[-1])):
+    if _asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
         return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
     if _failed_last(run):
         return Missing(field="answer", why="The last model call failed: no answer followed.")
@@ -132,16 +132,6 @@ def _asked_last(run: Run) -> list[Part]:
 
 def _calls_in(message: Message) -> list[Part]:
     return [part for part in message.parts if part.type == "tool_call" and part.name]
-
-
-def _asks_unsaid(run: Run, group: Sequence[Span]) -> bool:
-    """A model call ended on a request for tools that is not recorded, though what it was sent is."""
-    return any(
-        asks_for_tools(span.raw, run.trace.memo)
-        and not conventions.requests(span.raw, run.trace.memo, span.dialect)
-        and conventions.messages(span.raw, run.trace.memo, span.dialect).input is not None
-        for span in group
-    )
 
 
 def _arguments(run: Run) -> Missing | None:
@@ -210,7 +200,7 @@ def _tool_calls(run: Run) -> Missing | None:
         return Missing(
             field="tool_calls", why=why, switch="Install opentelemetry-instrumentation-google-genai instead."
         )
-    if not run.tool_calls and any(_asks_unsaid(run, group) for group in run.llm_groups):
+    if not run.tool_calls and any(texts.asks_unsaid(run, group) for group in run.llm_groups):
         why = "A model asked for tools; its span does not say for which, nor what it gave them."
         return Missing(field="tool_calls", why=why)
     if not run.tool_calls and not run.llm_calls and any(_THREAD in span.attributes for span in run.spans):
@@ -285,7 +275,8 @@ def _answers_recorded(run: Run) -> bool:
 def _tells_answer(run: Run, group: Sequence[Span]) -> bool:
     memo, facts = run.trace.memo, run.trace.facts
     return any(
-        facts.status(span) in {"error", "timeout"} or conventions.requests(span.raw, memo, span.dialect) is not None
+        facts.status(span) in {"error", "timeout"}
+        or (conventions.requests(span.raw, memo, span.dialect) is not None and not may_have_asked(span.raw))
         for span in group
     )
 

@@ -14,6 +14,7 @@ from typing import cast
 from spanwise import conventions
 from spanwise.assembly import llms, templates
 from spanwise.conventions import first_user_text, last_answer_text
+from spanwise.conventions._genai_scopes import asks_for_tools
 from spanwise.model.calls import Given, Retrieval, ToolCall
 from spanwise.model.content import AgentFields, Memo, Message, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
@@ -113,12 +114,22 @@ def recorded_answer(run: Run) -> str | None:
     if groups:
         last = groups[-1]  # by start: a call that spans the tools it asked for ends after those that follow it
         said = last_answer_text(llms.messages(run, last).output)
-        if said:
+        if said and not asks_unsaid(run, last):
             return said
     said = _steering_answer(run)
     if said:
         return said
     return _runners_answer(run, inside, groups[-1][0].start_ns if groups else 0) or _answered_beside(run)
+
+
+def asks_unsaid(run: Run, group: Sequence[Span]) -> bool:
+    """A model call ended on a request for tools that is not recorded, though what it was sent is."""
+    return any(
+        asks_for_tools(span.raw, run.trace.memo)
+        and not conventions.requests(span.raw, run.trace.memo, span.dialect)
+        and conventions.messages(span.raw, run.trace.memo, span.dialect).input is not None
+        for span in group
+    )
 
 
 def _runners_answer(run: Run, inside: set[int], asked_ns: int) -> str | None:

@@ -22,7 +22,9 @@ OPENAI_JS = "@traceloop/instrumentation-openai"
 """Of the Responses API it prints the list that was sent as if a user had said it, and leaves out what is no text."""
 LANGCHAIN_JS = "@traceloop/instrumentation-langchain"
 """It leaves out what a model asked for, in answers and in what the next call was sent."""
-LEAVING_OUT = frozenset({OPENAI_JS, LANGCHAIN_JS})
+LLAMA_INDEX_JS = "@traceloop/instrumentation-llamaindex"
+"""It leaves out what a model asked for, and what tools returned stands in the next call as if a user had said it."""
+LEAVING_OUT = frozenset({OPENAI_JS, LANGCHAIN_JS, LLAMA_INDEX_JS})
 """Where a recorded answer may lack the requests for tools that stood in it."""
 ANTHROPIC_JS = "@traceloop/instrumentation-anthropic"
 """Of a stream it records a request as it began: without the arguments, and without a reason for its end."""
@@ -31,7 +33,7 @@ APART = BEDROCK | {ANTHROPIC_JS}
 SPLUNK = "opentelemetry.util.genai.handler"
 """Splunk's fork of OpenTelemetry's util, through which its instrumentations of all frameworks write."""
 _EMPTY = '"parts":[{"type":"text","content":""}]'
-_UNSAID = {OPENAI_JS: _EMPTY, LANGCHAIN_JS: _EMPTY, SPLUNK: '"parts": ["ToolCall"]'}
+_UNSAID = {**dict.fromkeys(LEAVING_OUT, _EMPTY), SPLUNK: '"parts": ["ToolCall"]'}
 """What stands in the place of an answer whose requests for tools were left out."""
 LANGTRACE = "langtrace_python_sdk.instrumentation.openai.instrumentation"
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
@@ -147,7 +149,22 @@ def mended(
         return without_google_envelopes(sent, memo), with_answer_apart(got)
     if is_unsaid(span) or (scope == LANGTRACE and is_swallowed(span, got)):
         got = None
+    if scope == LLAMA_INDEX_JS:
+        sent = _without_results(sent)
     return _unprinted(sent, memo) if scope == OPENAI_JS else sent, got
+
+
+def _without_results(sent: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """What was sent, a tool's what no user said: several messages behind an answer, or any behind a wordless one."""
+    out: list[Message] = []
+    asked = False
+    for message, following in zip(sent or (), (*(sent or ())[1:], None), strict=True):
+        if message.role == "user" and out and out[-1].role == "assistant":
+            asked = not out[-1].text or (following is not None and following.role == "user")
+        elif message.role != "user":
+            asked = False
+        out.append(replace(message, role="tool") if asked else message)
+    return tuple(out) if sent is not None else None
 
 
 def _unprinted(sent: tuple[Message, ...] | None, memo: Memo) -> tuple[Message, ...] | None:
@@ -178,7 +195,12 @@ def leaves_requests_out(span: RawSpan) -> bool:
     """An answer of which only the text is recorded, whatever it asks for: the Responses API's, all of LangChain's."""
     scope = span.scope.name
     answered = span.attributes.get("gen_ai.response.id") if scope == OPENAI_JS else None
-    return scope == LANGCHAIN_JS or (isinstance(answered, str) and answered.startswith("resp_"))
+    return scope == LANGCHAIN_JS or may_have_asked(span) or (isinstance(answered, str) and answered.startswith("resp_"))
+
+
+def may_have_asked(span: RawSpan) -> bool:
+    """LlamaIndex's answer without the reason for its end: what was asked for beside its text is not recorded."""
+    return span.scope.name == LLAMA_INDEX_JS and "gen_ai.response.finish_reasons" not in span.attributes
 
 
 def without_lost_arguments(span: RawSpan, asked: list[Part]) -> list[Part]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from spanwise.conventions import _genai, _traceloop_crewai, _traceloop_llama_index
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._genai_scopes import LANGCHAIN_JS, LLAMA_INDEX_JS
 from spanwise.conventions._langgraph import passed
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_tools import outcome
@@ -40,8 +41,6 @@ from spanwise.model.span import Kind, SpanError
 SDK = "traceloop.tracer"
 AGNO = "opentelemetry.instrumentation.agno"
 LANGCHAIN = "opentelemetry.instrumentation.langchain"
-LANGCHAIN_JS = "@traceloop/instrumentation-langchain"
-"""Never makes its spans the current one: chains and agents hold nothing, all is beside them under the app's span."""
 MCP = "opentelemetry.instrumentation.mcp.instrumentation"
 _MCP_TRAFFIC = (".mcp", "StreamWriter")
 """How spans of requests end that call no tool, and those of what a server writes back, often in traces of their own."""
@@ -49,6 +48,7 @@ SCOPES = (
     SDK,
     LANGCHAIN_JS,
     LLAMA_INDEX,
+    LLAMA_INDEX_JS,
     "opentelemetry.instrumentation.crewai.instrumentation",
     *(
         f"opentelemetry.instrumentation.{name}"
@@ -63,6 +63,9 @@ _OPERATIONS: Mapping[str, Kind] = {
 _KINDS_JS: Mapping[str, Kind] = {
     operation: found for operation, found in _OPERATIONS.items() if found not in {"agent", "workflow"}
 }
+"""LangChain's spans in JavaScript are never the current one: chains and agents hold nothing, all is beside them."""
+_METHODS_JS: Mapping[str, Kind] = {"retrieve": "retrieval", "get_query_embedding": "embedding"}
+"""What LlamaIndex's methods in JavaScript do; the other tasks are steps."""
 _ROLES: Mapping[str, Kind] = {
     "workflow": "workflow",
     "task": "workflow",
@@ -100,7 +103,8 @@ def kind(span: RawSpan) -> Kind | None:
         found = _traceloop_llama_index.kind(span)
         if found is not None:
             return found
-    found = _ROLES.get(role)
+    found = _METHODS_JS.get(span.name.rpartition(".")[2]) if span.scope.name == LLAMA_INDEX_JS else None
+    found = found or _ROLES.get(role)
     return "agent" if found == "workflow" and _speaks_in_state(span) else found
 
 
