@@ -40,6 +40,18 @@ def test_calls_of_spans() -> None:
     )
 
 
+def test_calls_that_start_together() -> None:
+    """A clock of whole milliseconds tells no order of parallel calls: theirs is that in which they were asked for."""
+    asked = asks(("c1", "search", {"q": "a"}), ("c2", "search", {"q": "b"}))
+    run = run_of(
+        agent(1),
+        chat(20, parent=1, sent=[user("?")], got=[asked]),
+        tool(40, parent=1, start=40, end=50, arguments={"q": "a"}, result="A", call_id="c1"),
+        tool(41, parent=1, start=40, end=60, arguments={"q": "b"}, result="B", call_id="c2"),
+    )
+    assert ["c1", "c2"] == [call.call_id for call in run.tool_calls]
+
+
 def test_a_span_that_ends_before_it_starts() -> None:
     """A call never takes negative time."""
     (call,) = run_of(agent(1), tool(5, parent=1, start=5, end=3)).tool_calls

@@ -331,3 +331,28 @@ def test_an_error_of_another_span(more: dict[str, str], events: tuple[str, ...],
     assert failed == conventions.failed(span, dialect)
     for other in ({"attributes": own}, {"status_message": ""}, {"dropped": 1}):
         assert conventions.failed(replace(span, **other), dialect)
+
+
+@pytest.mark.parametrize(
+    ("more", "message", "events", "failed"),
+    [
+        ({"gen_ai.tool.name": "add"}, "division by zero", (), False),
+        ({"gen_ai.tool.name": "add"}, "division by zero", ("exception",), True),
+        ({"gen_ai.tool.name": "add"}, "", (), False),
+        ({"gen_ai.response.finish_reasons": ["stop"]}, "", (), False),
+        ({"gen_ai.response.finish_reasons": ["error"]}, "", (), True),
+        ({}, "", (), True),
+    ],
+)
+def test_an_error_of_another_span_in_release_7(
+    more: dict[str, object], message: str, events: tuple[str, ...], failed: bool
+) -> None:
+    """There it is written without a message where outputs are off, as a tool's own may be: that is not told."""
+    span = made("span", scope="gen_ai", attributes={"openinference.span.kind": "LLM", **more})
+    span.attributes = {
+        "gen_ai.operation.name": "execute_tool" if "gen_ai.tool.name" in more else "chat",
+        **span.attributes,
+    }
+    span.status_code, span.status_message = 2, message
+    span.events = tuple(RawEvent(name, 1, {}) for name in events)
+    assert failed == conventions.failed(span, conventions.classify(span)[0])

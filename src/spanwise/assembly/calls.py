@@ -11,6 +11,7 @@ conversation so far) only while a result is missing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from spanwise import conventions
 from spanwise.assembly import plain
@@ -47,7 +48,7 @@ def tool_calls(run: Run) -> tuple[ToolCall, ...]:
     """The logical tool calls of a run, by start."""
     found = span_calls(run)
     refusals = tells_refusals(run)
-    if refusals or not _all_have_spans(run, found):
+    if refusals or not _all_have_spans(run, found) or _start_together(found):
         requests = with_refused(run, requests_of(run)) if refusals else requests_of(run)
         loose = with_handoff_spans(run, found, join(found, requests)) if requests else []
         unsaid = -1 if plain.READER is None else plain.READER.unsaid(found)
@@ -77,6 +78,11 @@ def _order(run: Run, found: list[ToolCall], requests: Sequence[Request]) -> None
     if not run.llm_groups:
         _place(found, rank)
     found.sort(key=lambda call: (call.start_ns, call.span < 0, rank.get(call.call_id or "", len(rank))))
+
+
+def _start_together(found: Sequence[ToolCall]) -> bool:
+    """Some calls start at once, as by a clock of whole milliseconds: then the order is that of the requests."""
+    return any(one.start_ns == other.start_ns for one, other in pairwise(found))
 
 
 def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:

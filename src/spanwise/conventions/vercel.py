@@ -35,6 +35,8 @@ _KINDS: Mapping[str, Kind] = {
     **{f"ai.{name}": "embedding" for name in ("embed", "embedMany", "embed.doEmbed", "embedMany.doEmbed")},
     **{f"ai.{name}": "rerank" for name in ("rerank", "rerank.doRerank")},
 }
+_RELEASE_7 = "gen_ai"
+_REASONS = "gen_ai.response.finish_reasons"
 _METADATA = "ai.telemetry.metadata."
 _RUNTIME = "ai.settings.context."
 _NOT_METADATA = frozenset({"sessionId", "session_id", "userId", "user_id", "requestId", "request_id", "tags"})
@@ -170,25 +172,26 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
 
 
 def borrowed(span: RawSpan) -> bool:
-    """An error that OpenInference's processor wrote on the root for another span of the trace.
+    """An error that OpenInference's processor wrote on a span for another one of the trace.
 
     With version 2 of the SDK it takes every span for a root. The SDK of Vercel itself records an exception beside a
-    status with a message.
+    status with a message. Release 7 leaves both out where outputs are not recorded: then a tool's error may be either.
     """
     attributes = span.attributes
-    return (
-        bool(span.status_message)
-        and "ai.operationId" in attributes
-        and "openinference.span.kind" in attributes
-        and not span.dropped
-        and first_text(attributes, "ai.response.finishReason") != "error"
-        and not any(event.name == "exception" for event in span.events)
-    )
+    if "openinference.span.kind" not in attributes or span.dropped:
+        return False
+    if any(event.name == "exception" for event in span.events):
+        return False
+    if "ai.operationId" in attributes:
+        return bool(span.status_message) and first_text(attributes, "ai.response.finishReason") != "error"
+    reasons = attributes.get(_REASONS)
+    said = bool(span.status_message) or reasons is not None or "gen_ai.tool.name" in attributes
+    return span.scope.name == _RELEASE_7 and said and "error" not in str(reasons)
 
 
 def _last_step_text(attributes: Attributes, memo: Memo) -> str | None:
     """The text of a root that repeats the calls of all steps beside it; none where the last step asked for tools."""
-    reasons = items(memo.json(attributes.get("gen_ai.response.finish_reasons")))
+    reasons = items(memo.json(attributes.get(_REASONS)))
     if not reasons or reasons[-1] != "stop":
         return None
     found = messages_of(attributes.get("gen_ai.output.messages"), memo)
@@ -215,7 +218,7 @@ def context(span: RawSpan, memo: Memo) -> ContextFields:
 CONVENTION = Convention(
     name="vercel",
     title="Vercel AI SDK",
-    scopes=("ai", "gen_ai"),
+    scopes=("ai", _RELEASE_7),
     keys=("ai.operationId",),
     kind=kind,
     tool=tool,
