@@ -123,6 +123,23 @@ def test_handoffs_by_tool() -> None:
     assert expected == [(one.source, one.target) for one in run.handoffs]
 
 
+def test_agents_that_only_hand_offs_name() -> None:
+    """Who passes control by a tool is an agent, and whom it is passed to, where a step of the run bears the name."""
+    prefix = "langfuse.observation"
+    places = {f"{prefix}.metadata.langgraph_checkpoint_ns": "alice:1-2|tools:3-4"}
+    step, transfer = {f"{prefix}.type": "span"}, {f"{prefix}.type": "tool", **places}
+    run = run_of(
+        span(1, name="team", attributes=step, end=99),
+        span(2, parent=1, name="alice", attributes=step, end=20),
+        span(3, parent=2, name="tools", attributes=step, end=19),
+        span(4, parent=3, name="transfer_to_bob", attributes=transfer, end=18),
+        span(30, parent=1, name="bob", attributes=step, end=60),
+        span(31, parent=30, name="bob", attributes=step, end=59),
+    )
+    assert [("alice", (1,)), ("bob", (4, 5))] == [(one.name, one.spans) for one in run.agents]
+    assert [("alice", "bob")] == [(one.source, one.target) for one in run.handoffs]
+
+
 def test_handoffs_that_did_not_happen() -> None:
     """A transfer that failed, or was asked for and never run, passed no control."""
     run = run_of(

@@ -93,3 +93,18 @@ def test_a_span_of_a_tool_that_does_not_exist() -> None:
         ),
     )
     assert [("lookup", "not_run")] == [(call.name, call.status) for call in found.tool_calls]
+
+
+def test_an_output_that_the_model_was_told_itself() -> None:
+    """LangChain in JavaScript answers the call by which an agent gave its output with that output."""
+    asked = asks(("c1", "extract-1", {"city": "Paris"}), ("c2", "extract-1", {}))
+    run = run_of(
+        agent(1),
+        chat(20, parent=1, sent=[user("?")], got=[asked]),
+        chat(
+            40, parent=1, sent=[user("?"), asked, returns(("c1", '{"city":"Paris"}'), ("c2", {}))], got=[says("done")]
+        ),
+    )
+    assert [("extract-1", True, "ok"), ("extract-1", True, "retry")] == [
+        (call.name, call.control, call.status) for call in run.tool_calls
+    ]

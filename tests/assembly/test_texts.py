@@ -9,6 +9,8 @@ import pytest
 from spanwise.model.raw import Scope
 from tests.making import agent, asks, chat, returns, run_of, says, span, span_id, tool, user
 
+FINISHED = "gen_ai.response.finish_reasons"
+
 
 def said(sent: str | None = None, got: str | None = None) -> dict[str, object]:
     """An agent's attributes that record a question and an answer."""
@@ -206,3 +208,29 @@ def test_the_task_in_the_prompt_of_smolagents() -> None:
     scope = Scope("openinference.instrumentation.smolagents", "", {})
     assert "Count." == run_of(span(1, attributes=sent, scope=scope)).query
     assert "New task:\nCount." == run_of(span(1, attributes=sent)).query
+
+
+def test_the_output_that_a_parser_took() -> None:
+    """It is the answer of a run that gives it back as it is; of any other it may have been a step on the way."""
+    asked = {"messages": [{"role": "user", "content": "City?"}]}
+    call = {"id": "c1", "type": "function", "function": {"name": "Place", "arguments": '{"city":"Paris","n":2}'}}
+    step, model = {"langfuse.observation.type": "span"}, {"langfuse.observation.type": "generation"}
+    model["langfuse.observation.input"] = json.dumps(asked)
+    model["langfuse.observation.output"] = json.dumps({"role": "assistant", "content": "", "tool_calls": [call]})
+    parser = {**step, "langfuse.observation.input": json.dumps(call)}
+    whole = '{"n": 2, "city": "Paris"}'
+    for returned, answer in ((whole, whole), ('{"city": "Rome", "n": 2}', None), ("{}", None)):
+        run = run_of(
+            span(1, name="RunnableSequence", attributes={**step, "langfuse.observation.output": returned}, end=99),
+            span(2, parent=1, name="ChatOpenAI", attributes=model, end=50),
+            span(60, parent=1, name="JsonOutputKeyToolsParser", attributes=parser),
+        )
+        assert ("City?", answer) == (run.query, run.answer)
+
+
+def test_words_beside_a_request_that_is_not_recorded() -> None:
+    """They are no answer: the model ended them to have a tool called."""
+    run = run_of(chat(2, parent=None, sent=[user("Q")], got=[says("I look.")], **{FINISHED: ["tool_calls"]}))
+    assert None is run.answer
+    run = run_of(chat(2, parent=None, sent=[user("Q")], got=[says("I know.")], **{FINISHED: ["stop"]}))
+    assert "I know." == run.answer

@@ -47,6 +47,10 @@ def test_tools_of_langchain_in_javascript() -> None:
     )
     assert ("add", "c1", 4) == (found.name, found.call_id, found.result)
     assert "DynamicStructuredTool" == traceloop.tool(of_javascript(**given), Memo()).name
+    passed = {"lg_name": "Command", "update": {"messages": [message | {"kwargs": kwargs | {"name": "transfer_to_b"}}]}}
+    command = json.dumps({**passed, "goto": ["b"]})
+    found = traceloop.tool(of_javascript(**given, traceloop__entity__output=command), Memo())
+    assert ("transfer_to_b", "c1", 4) == (found.name, found.call_id, found.result)
 
 
 def llama_index(

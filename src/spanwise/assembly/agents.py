@@ -32,7 +32,24 @@ def agents(run: Run) -> tuple[Agent, ...]:
             node = span.kind == "workflow" and span.attributes.get("gen_ai.operation.name") == "invoke_agent"
             if isinstance(name, str) and name not in ("", NAMELESS) and not node:  # a node is said to be one, too
                 spans.setdefault(name, []).append(span.index)
-    return tuple([Agent(name=name, spans=tuple(found)) for name, found in spans.items()])
+    passing = _passing(run)
+    for span in run.by_kind.get("workflow", ()) if passing else ():
+        if span.raw.name in passing:
+            spans.setdefault(span.raw.name, []).append(span.index)
+    found = [Agent(name=name, spans=tuple(sorted(indices))) for name, indices in spans.items()]
+    return tuple(sorted(found, key=lambda agent: agent.spans[0]) if passing else found)
+
+
+def _passing(run: Run) -> set[str]:
+    """Who passed control by a tool, and to whom: what bears such a name is an agent, though its own span does not tell.
+
+    A graph of LangGraph in JavaScript that passes control ends without a word.
+    """
+    if "workflow" not in run.by_kind:
+        return set()
+    calls = [call for call in run.tool_calls if passes_control(call.name) and call.status not in _UNDONE]
+    passed = [_from_call(run, call) for call in calls]
+    return {name for one in passed for name in (one.source, one.target) if name}
 
 
 def agent_name(run: Run, index: int) -> str | None:

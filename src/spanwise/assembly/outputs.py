@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from spanwise import conventions
 from spanwise.model.calls import ToolCall
@@ -22,12 +22,20 @@ def judge_outputs(run: Run, calls: Sequence[ToolCall]) -> None:
 
 def _judge_told(calls: Sequence[ToolCall]) -> None:
     """A tool that gave the run its output did no work in its other calls: they were refused, or not used."""
-    outputs = {call.name for call in calls if says_output_taken(call.raw_result) or is_output(call.name)}
+    outputs = {call.name for call in calls if _is_taken(call) or is_output(call.name)}
     for call in calls:
         if call.name in outputs:
             call.control = True
-            if call.status == "ok" and not says_output_taken(call.raw_result):
+            if call.status == "ok" and not _is_taken(call):
                 call.status = "not_run" if says_output_unused(call.raw_result) else "retry"
+
+
+def _is_taken(call: ToolCall) -> bool:
+    """The model was told that its output was taken; LangChain in JavaScript tells it the output itself."""
+    if says_output_taken(call.raw_result):
+        return True
+    given: object = call.arguments
+    return isinstance(given, Mapping) and given != {} and call.result == given
 
 
 def _judge_parsed(run: Run, calls: Sequence[ToolCall]) -> None:

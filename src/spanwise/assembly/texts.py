@@ -15,6 +15,7 @@ from spanwise import conventions
 from spanwise.assembly import llms, templates
 from spanwise.conventions import first_user_text, last_answer_text
 from spanwise.conventions._genai_scopes import asks_for_tools
+from spanwise.conventions._langchain import returned
 from spanwise.model.calls import Given, Retrieval, ToolCall
 from spanwise.model.content import AgentFields, Memo, Message, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
@@ -116,7 +117,7 @@ def recorded_answer(run: Run) -> str | None:
         said = last_answer_text(llms.messages(run, last).output)
         if said and not asks_unsaid(run, last):
             return said
-    said = _steering_answer(run)
+    said = _steering_answer(run) or _typed_answer(run)
     if said:
         return said
     return _runners_answer(run, inside, groups[-1][0].start_ns if groups else 0) or _answered_beside(run)
@@ -202,6 +203,15 @@ def _steering_answer(run: Run) -> str | None:
             if isinstance(only, str):
                 return only
     return None
+
+
+def _typed_answer(run: Run) -> str | None:
+    """What a parser took from the model's last call, where the run gave back that and nothing else."""
+    call = run.tool_calls[-1] if run.tool_calls else None
+    if call is None or run.root_span is None or not call.control or call.status != "ok":
+        return None
+    said = returned(run.root_span.raw)
+    return said if call.arguments and run.trace.memo.json(said) == call.arguments else None
 
 
 def _may_answer(call: ToolCall) -> bool:

@@ -158,9 +158,9 @@ def _without_results(sent: tuple[Message, ...] | None) -> tuple[Message, ...] | 
     """What was sent, a tool's what no user said: several messages behind an answer, or any behind a wordless one."""
     out: list[Message] = []
     asked = False
-    for message, following in zip(sent or (), (*(sent or ())[1:], None), strict=True):
+    for at, message in enumerate(sent or (), 1):
         if message.role == "user" and out and out[-1].role == "assistant":
-            asked = not out[-1].text or (following is not None and following.role == "user")
+            asked = not out[-1].text or any(following.role == "user" for following in (sent or ())[at : at + 1])
         elif message.role != "user":
             asked = False
         out.append(replace(message, role="tool") if asked else message)

@@ -19,6 +19,10 @@ TOOL_CLASSES = frozenset({"DynamicStructuredTool", "DynamicTool", "StructuredToo
 _PARSERS = frozenset({"PydanticToolsParser", "JsonOutputKeyToolsParser"})
 _TAKEN = "Returning structured response: "
 _QUESTIONS = tuple(f"gen_ai.prompt.variable.{name}" for name in ("question", "query", "user_query", "user_input"))
+_RETURNED = (
+    *("output.value", "gen_ai.completion", "traceloop.entity.output", "langfuse.observation.output"),
+    "mlflow.spanOutputs",
+)
 _GIVEN = ("input.value", "gen_ai.prompt", "traceloop.entity.input", "langfuse.observation.input", "mlflow.spanInputs")
 
 
@@ -26,6 +30,11 @@ def parsed(span: RawSpan) -> str | None:
     """What was given to a parser that takes tool calls as the model's output; None for any other span."""
     name = span.name.removeprefix("execute_task ").removesuffix(".task")
     return first_text(span.attributes, *_GIVEN) if name in _PARSERS else None
+
+
+def returned(span: RawSpan) -> str | None:
+    """What a step gave back, as it is recorded."""
+    return first_text(span.attributes, *_RETURNED)
 
 
 def asked_in(span: RawSpan, prompt: str) -> str | None:

@@ -46,6 +46,8 @@ class Outcome(msgspec.Struct):
     call_id: str | None = None
     uncertain: bool = False
     """What it gave back may be data, or say that it failed."""
+    name: str | None = None
+    """Whose message it is, where that bears a name."""
 
 
 def given(attributes: Attributes, memo: Memo, *, beeai: bool = False) -> Given:
@@ -133,7 +135,8 @@ def _from_message(fields: Fields, memo: Memo) -> Outcome | None:
     inner = mapping_of(fields.get("kwargs" if "lc" in fields else "data")) or fields
     if "content" not in inner or not ("tool_call_id" in inner or inner.get("type") == "tool"):
         return None
-    return Outcome(plain(inner["content"], memo), inner.get("status") == "error", first_text(inner, "tool_call_id"))
+    failed, call_id = inner.get("status") == "error", first_text(inner, "tool_call_id")
+    return Outcome(plain(inner["content"], memo), failed, call_id, name=first_text(inner, "name"))
 
 
 def _from_command(fields: Fields, memo: Memo) -> Outcome | None:

@@ -141,7 +141,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     found = outcome(returned, memo)
     name = first_text(attributes, "gen_ai.tool.name", "traceloop.entity.name")
     if span.scope.name == LANGCHAIN_JS:  # the class of the tool; what it returned bears its name
-        name = first_text(mapping_of(fields.get("kwargs")) or {}, "name") or name
+        name = found.name or name
     return ToolFields(
         name,
         arguments,
