@@ -13,10 +13,12 @@ from spanwise.conventions import mastra
 from spanwise.model.content import AgentFields, ContextFields, Memo, Messages, Part
 from spanwise.model.raw import RawSpan
 from tests.conventions.robustness import read_all, spans
+from tests.making import run_of
 from tests.making import span as at_place
 from tests.recordings_io import made
 from tests.recordings_io import spans as recorded
 
+OUTPUT, STEP = "mastra.agent_run.output", "mastra.model_step.output"
 RECORDING = "mastra__builtin__workflow"
 KEYS = (
     "mastra.span.type", "mastra.model_step.input", "mastra.model_step.output", "mastra.agent_run.input",
@@ -132,6 +134,29 @@ def test_an_answer_without_a_word() -> None:
     other = {"openinference.span.kind": "AGENT", "output.value": silent}
     found = span("agent_run", **{"mastra.agent_run.output": silent}, **other)
     assert "" == conventions.agent(found, Memo(), conventions.classify(found)[0]).answer
+
+
+@pytest.mark.parametrize(
+    ("recorded_text", "last", "answer"),
+    [
+        ("I look.It is 42.", {"text": "It is 42."}, "It is 42."),
+        ("It is 42.", {"text": "42"}, "It is 42."),
+        ("I look.More.", {"text": "More.", "toolCalls": [{"toolCallId": "c2", "toolName": "add", "args": {}}]}, None),
+    ],
+)
+def test_an_answer_is_the_text_of_the_last_step(
+    recorded_text: str, last: dict[str, object], answer: str | None
+) -> None:
+    """Mastra strings the texts of all steps together: what was said beside requests for tools is no answer."""
+    first = {"text": "I look.", "toolCalls": [{"toolCallId": "c1", "toolName": "add", "args": {}}]}
+    run = run_of(
+        at_place(1, attributes={"mastra.span.type": "agent_run", OUTPUT: json.dumps({"text": recorded_text})}),
+        *(
+            at_place(at, parent=1, attributes={"mastra.span.type": "model_step", STEP: json.dumps(said)})
+            for at, said in ((20, first), (40, last))
+        ),
+    )
+    assert answer == run.answer
 
 
 def test_a_model_call_that_failed() -> None:

@@ -109,9 +109,9 @@ def recorded_answer(run: Run) -> str | None:
     if root is not None:
         said = conventions.agent(root.raw, memo, root.dialect).answer
         if said:
-            return said
+            return _last_text(run, said) if conventions.CONVENTIONS[root.dialect].strings_texts else said
     inside = _inside_tools(run)
-    groups = [group for group in run.llm_groups if group[0].index not in inside]
+    groups = _own_groups(run, inside)
     if groups:
         last = groups[-1]  # by start: a call that spans the tools it asked for ends after those that follow it
         said = last_answer_text(llms.messages(run, last).output)
@@ -121,6 +121,18 @@ def recorded_answer(run: Run) -> str | None:
     if said:
         return said
     return _runners_answer(run, inside, groups[-1][0].start_ns if groups else 0) or _answered_beside(run)
+
+
+def _own_groups(run: Run, inside: set[int]) -> list[Sequence[Span]]:
+    """The model calls that were not made inside a tool."""
+    return [group for group in run.llm_groups if group[0].index not in inside]
+
+
+def _last_text(run: Run, said: str) -> str | None:
+    """The answer out of the texts of all steps, strung together; as it is where it is no such string."""
+    outputs = [llms.output(run, group) for group in _own_groups(run, _inside_tools(run))]
+    strung = "".join(message.text for output in outputs for message in output)
+    return last_answer_text(outputs[-1]) if outputs and said == strung else said
 
 
 def asks_unsaid(run: Run, group: Sequence[Span]) -> bool:

@@ -162,6 +162,8 @@ class Convention:
     """Whether a span's error status is that of another span."""
     sums: bool = False
     """A model call counts the tokens of its loop so far: of the calls before it below the same span, and inside it."""
+    strings_texts: bool = False
+    """What an agent answered is recorded as the texts of all its steps, strung together."""
     content_switch: str = ""
     """The setting that makes this instrumentation record content, as an instruction: 'Set X=true.'"""
     records_all: bool = False

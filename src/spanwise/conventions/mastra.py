@@ -122,5 +122,6 @@ CONVENTION = Convention(
     agent=agent,
     agent_name=agent_name,
     context=context,
+    strings_texts=True,
     content_switch="Leave hideInput and hideOutput of the tracing options off.",
 )
