@@ -45,6 +45,15 @@ def test_recorded() -> None:
     )
 
 
+def test_what_a_run_states() -> None:
+    """Without a model call it is what the agent states of itself, beside agents that state nothing."""
+    stated: dict[str, object] = {"gen_ai.usage.input_tokens": 605, "gen_ai.usage.output_tokens": 95}
+    run = run_of(agent(1, **stated, **{"operation.cost": 0.25}), tool(2, parent=1))
+    reason = "Model calls without spans, 605 input and 95 output tokens, as recorded."
+    assert (0.25, reason, 0.25) == (cost_of(run).value, cost_of(run).reason, run.cost_usd)
+    assert "not_measurable" == cost_of(run_of(agent(1, **stated), tool(2, parent=1))).status
+
+
 def test_estimated() -> None:
     """Without a recorded cost list prices give one and the reason says so; without the prices there is none."""
     price = estimate("gpt-4o-mini", None, 100, 10)

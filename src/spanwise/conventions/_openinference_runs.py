@@ -34,7 +34,9 @@ METHODS = (
     ".query", ".continue_run", ".acontinue_run", ".ClaudeSDKClient.receive_response",
 )  # fmt: skip
 # What an agent without a name is called, after its class.
-CLASSES = frozenset({"AgentExecutor", "ToolCallingAgent", "CodeAgent", "MultiStepAgent", "ClaudeAgentSDK"})
+CLASSES = frozenset(
+    {"AgentExecutor", "ToolCallingAgent", "CodeAgent", "MultiStepAgent", "ClaudeAgent", "ClaudeAgentSDK"}
+)
 # What may hold the question: outright, in text; or, where no messages do, in text or deeper.
 _QUESTIONS = ("task", "question", "query", "query_str", "user_msg", "user_input", "user_query", "input")
 _DEEPER_QUESTIONS = (*_QUESTIONS, "prompt", "new_message", "message", "text", "inputs", "input_args", "kwargs", "data")
