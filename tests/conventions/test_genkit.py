@@ -111,9 +111,9 @@ def test_what_a_model_was_sent() -> None:
 
 
 def test_other_parts_and_older_answers() -> None:
-    """Reasoning is none of the answer's text, media is neither; models used to answer with candidates."""
-    content = [{"reasoning": "hm"}, {"text": "yes"}, {"media": {"url": "u"}}, 7]
-    parts = (Part("reasoning", "hm"), Part("text", "yes"), Part("other"))
+    """Reasoning is none of the answer's text, media is neither, data is; models used to answer with candidates."""
+    content = [{"reasoning": "hm"}, {"text": "yes"}, {"media": {"url": "u"}}, 7, {"data": {"a": 1}}]
+    parts = (Part("reasoning", "hm"), Part("text", "yes"), Part("other"), Part("text", '{"a":1}'))
     older = span("model", got={"candidates": [{"message": {"role": "model", "content": content}}]})
     assert (Message("assistant", parts),) == genkit.output(older, Memo())
     assert None is genkit.output(span("model", got={"candidates": []}), Memo())

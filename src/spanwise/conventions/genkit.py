@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definitions_of, items
@@ -124,6 +126,8 @@ def _part(fields: Mapping[str, object]) -> Part:
     if "reasoning" in fields:
         return Part("reasoning", text_of(fields["reasoning"]) or "")
     said = text_of(fields.get("text"))
+    if said is None and mapping_of(fields.get("data")):  # the answer in a schema
+        said = msgspec.json.encode(fields["data"]).decode()
     return Part("text", said) if said is not None else Part("other")
 
 
