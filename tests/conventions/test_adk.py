@@ -134,7 +134,7 @@ def test_errors_in_results() -> None:
     table = {"error": {"404": 3, "500": 1}, "hours": 24}
     assert [None, None, True] == [adk.says_error(one) for one in (table, {"error": 0.02}, {"error": {"message": "x"}})]
     span = made("execute_tool count", scope=SCOPE, attributes={"gen_ai.tool.call.result": json.dumps(table)})
-    assert ToolFields(None, None, table, uncertain=True) == adk.tool(span, Memo())
+    assert ToolFields("count", None, table, uncertain=True) == adk.tool(span, Memo())
 
 
 def test_first_releases() -> None:
@@ -162,6 +162,22 @@ def test_thoughts_and_tool_prompts_are_counted() -> None:
     }
     span = made(attributes={"gcp.vertex.agent.llm_response": json.dumps({"usage_metadata": usage})})
     assert LLMFields(input_tokens=12, output_tokens=7, reasoning_tokens=4) == adk.llm(span, Memo())
+
+
+def test_usage_in_javascript() -> None:
+    """ADK for JavaScript records the same response in the other spelling."""
+    usage = {"promptTokenCount": 9, "candidatesTokenCount": 3, "thoughtsTokenCount": 4, "cachedContentTokenCount": 2}
+    span = made(attributes={"gcp.vertex.agent.llm_response": json.dumps({"usageMetadata": usage})})
+    said = LLMFields(input_tokens=9, output_tokens=7, cache_read_tokens=2, reasoning_tokens=4)
+    assert said == adk.llm(span, Memo())
+
+
+def test_a_tool_that_raised_in_javascript() -> None:
+    """Its span has a name and nothing else."""
+    span = made("execute_tool add", scope=SCOPE)
+    assert ("tool", "add") == (adk.kind(span), adk.tool(span, Memo()).name)
+    assert adk.tool(span, Memo()).uncertain
+    assert None is adk.tool(made("execute_tool ", scope=SCOPE), Memo()).name
 
 
 def test_thoughts_in_go() -> None:

@@ -7,6 +7,7 @@ its own failure leaves the status unset and says so only in its result, so a spa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -32,6 +33,7 @@ from spanwise.model.content import (
 from spanwise.model.raw import STATUS_ERROR, RawEvent, RawSpan
 from spanwise.model.span import Kind
 
+SCOPE = "gcp.vertex.agent"
 MERGED = "(merged tools)"
 """The name on the span that sums up the parallel calls of one turn; each of them has a span of its own."""
 PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "<elided>", "N/A"})
@@ -39,7 +41,10 @@ DETAILS = "gen_ai.client.inference.operation.details"
 _NAMES: Mapping[str, Kind] = {"invocation": "workflow", "call_llm": "llm"}
 _THOUGHTS = "gen_ai.usage.experimental.reasoning_tokens"
 """What the model thought; ADK for Go does not count it among what was answered."""
+_CAPITAL = re.compile("[A-Z]")
 _MAX_DEPTH = 32
+_RUNNING = "execute_tool "
+"""How a tool's span is named; in JavaScript that is all that it has if the tool raised."""
 
 
 def kind(span: RawSpan) -> Kind | None:
@@ -54,6 +59,8 @@ def kind(span: RawSpan) -> Kind | None:
             return "agent"
         if span.name.startswith("tool_call ["):
             return "tool"
+    if found is None and span.name.startswith(_RUNNING) and span.scope.name == SCOPE:
+        return "tool"
     return found
 
 
@@ -74,7 +81,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         result = get("gen_ai.tool.call.result")
     said = says_error(memo.json(result))
     return ToolFields(
-        text_of(get("gen_ai.tool.name")) or _bracketed(span.name),
+        text_of(get("gen_ai.tool.name")) or _titled(span.name),
         None if _is_placeholder(arguments) else arguments,
         unwrapped(result, memo),
         failed=said is True,
@@ -109,6 +116,11 @@ def _is_placeholder(value: object) -> bool:
     return isinstance(value, str) and value in PLACEHOLDERS
 
 
+def _titled(name: str) -> str | None:
+    """The tool's name in that of its span."""
+    return (name[len(_RUNNING) :] or None) if name.startswith(_RUNNING) else _bracketed(name)
+
+
 def _bracketed(name: str) -> str | None:
     """The name in `agent_run [name]`."""
     return name[name.index("[") + 1 : -1] or None if "[" in name and name.endswith("]") else None
@@ -120,7 +132,7 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
         said = _genai.llm(span, memo)
         return LLMFields(said.model, said.provider, whole=True)
     response = mapping_of(memo.json(span.attributes.get("gcp.vertex.agent.llm_response"))) or {}
-    usage = mapping_of(response.get("usage_metadata")) or {}
+    usage = _usage(response)
     if not usage and span.scope.resource.get("telemetry.sdk.language") == "go":
         return _with_thoughts(_genai.llm(span, memo), first_int(span.attributes, _THOUGHTS))
     asked, answered = first_int(usage, "prompt_token_count"), first_int(usage, "candidates_token_count")
@@ -131,6 +143,12 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
         cache_read_tokens=first_int(usage, "cached_content_token_count"),
         reasoning_tokens=thoughts,
     )
+
+
+def _usage(response: Mapping[str, object]) -> Mapping[str, object]:
+    """What the model reported, by Python's names; JavaScript spells them otherwise."""
+    usage = mapping_of(response.get("usage_metadata", response.get("usageMetadata"))) or {}
+    return {_CAPITAL.sub(lambda found: f"_{found.group().lower()}", name): value for name, value in usage.items()}
 
 
 def _with_thoughts(said: LLMFields, thoughts: int | None) -> LLMFields:
@@ -257,7 +275,7 @@ def context(span: RawSpan, memo: Memo) -> ContextFields:
 CONVENTION = Convention(
     name="adk",
     title="Google ADK",
-    scopes=("gcp.vertex.agent",),
+    scopes=(SCOPE,),
     # OpenInference takes ADK's spans over under its own scope; this attribute stays on them.
     keys=("gcp.vertex.agent.event_id",),
     kind=kind,
