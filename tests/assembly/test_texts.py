@@ -228,6 +228,15 @@ def test_the_output_that_a_parser_took() -> None:
         assert ("City?", answer) == (run.query, run.answer)
 
 
+def test_the_output_that_a_tool_gave_back() -> None:
+    """The tool by which Strands in JavaScript takes an agent's output returns it: that is the answer."""
+    given = {"city": "Paris", "n": 2}
+    asked = asks(("c1", "strands_structured_output", given))
+    call = tool(20, parent=1, name="strands_structured_output", arguments=given, result=given, call_id="c1")
+    run = run_of(agent(1), chat(2, parent=1, sent=[user("City?")], got=[asked]), call)
+    assert ('{"city":"Paris","n":2}', True) == (run.answer, run.tool_calls[0].control)
+
+
 def test_words_beside_a_request_that_is_not_recorded() -> None:
     """They are no answer: the model ended them to have a tool called."""
     run = run_of(chat(2, parent=None, sent=[user("Q")], got=[says("I look.")], **{FINISHED: ["tool_calls"]}))

@@ -15,7 +15,7 @@ from spanwise import conventions
 from spanwise.assembly import llms, templates
 from spanwise.conventions import first_user_text, last_answer_text
 from spanwise.conventions._genai_scopes import asks_for_tools
-from spanwise.conventions._langchain import returned
+from spanwise.conventions._langchain import as_json, returned
 from spanwise.model.calls import Given, Retrieval, ToolCall
 from spanwise.model.content import AgentFields, Memo, Message, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
@@ -218,10 +218,12 @@ def _steering_answer(run: Run) -> str | None:
 
 
 def _typed_answer(run: Run) -> str | None:
-    """What a parser took from the model's last call, where the run gave back that and nothing else."""
+    """The output that the model's last call gave: the call's result says it again, or what the run itself gave back."""
     call = run.tool_calls[-1] if run.tool_calls else None
     if call is None or run.root_span is None or not call.control or call.status != "ok":
         return None
+    if call.arguments and call.result == call.arguments:
+        return as_json(call.result)
     said = returned(run.root_span.raw)
     return said if call.arguments and run.trace.memo.json(said) == call.arguments else None
 

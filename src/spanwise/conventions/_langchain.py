@@ -53,9 +53,12 @@ def last_word(text: str | None, state: Mapping[str, object] | None) -> str | Non
 def structured_response(state: Mapping[str, object]) -> str | None:
     """The typed answer of an agent whose last message only requests it."""
     response = state.get("structured_response", state.get("structuredResponse"))
-    if response is None or isinstance(response, str):
-        return response
+    return response if response is None or isinstance(response, str) else as_json(response)
+
+
+def as_json(value: object) -> str | None:
+    """The value as JSON text; None for what has no such form."""
     try:
-        return msgspec.json.encode(response).decode()
+        return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError):
         return None

@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-CONTROL_NAMES = frozenset({"final_answer", "finalanswer", "finalanswertool", "finish", "final_result", "submit_answer"})
+CONTROL_NAMES = frozenset(
+    {"final_answer", "finalanswer", "finalanswertool", "finish", "final_result", "submit_answer"}
+    | {"strands_structured_output"}
+)
 CONTROL_PREFIXES = ("transfer_to_", "transfer_back_to_", "handoff_to", "handoff")
 _OUTPUT_PREFIX = "final_result_"
 """Behind it Pydantic AI writes the type of the output, where there are several."""
