@@ -50,6 +50,13 @@ def test_calls_that_start_together() -> None:
         tool(41, parent=1, start=40, end=60, arguments={"q": "b"}, result="B", call_id="c2"),
     )
     assert ["c1", "c2"] == [call.call_id for call in run.tool_calls]
+    run = run_of(
+        agent(1),
+        tool(40, parent=1, start=40, end=50, name="a"),
+        tool(41, parent=1, start=40, end=60, name="b"),
+        tool(42, parent=41, start=40, end=45, name="c"),
+    )
+    assert ["a", "b", "c"] == [call.name for call in run.tool_calls]  # else they end in order, and hold what is in them
 
 
 def test_a_span_that_ends_before_it_starts() -> None:

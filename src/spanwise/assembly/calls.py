@@ -47,8 +47,8 @@ from spanwise.model.trace import Run
 def tool_calls(run: Run) -> tuple[ToolCall, ...]:
     """The logical tool calls of a run, by start."""
     found = span_calls(run)
-    refusals = tells_refusals(run)
-    if refusals or not _all_have_spans(run, found) or _start_together(found):
+    refusals, together = tells_refusals(run), _start_together(found)
+    if refusals or together or not _all_have_spans(run, found):
         requests = with_refused(run, requests_of(run)) if refusals else requests_of(run)
         loose = with_handoff_spans(run, found, join(found, requests)) if requests else []
         unsaid = -1 if plain.READER is None else plain.READER.unsaid(found)
@@ -57,7 +57,7 @@ def tool_calls(run: Run) -> tuple[ToolCall, ...]:
             unsaid = -1
         if unsaid & 2:
             adopt_earlier(run, found)
-        if requests:  # spans are by start as they are
+        if requests or together:  # spans are by start as they are
             _order(run, found, requests)
     return tuple(found)
 
@@ -73,15 +73,20 @@ def _place(found: Sequence[ToolCall], rank: Mapping[str, int]) -> None:
 
 
 def _order(run: Run, found: list[ToolCall], requests: Sequence[Request]) -> None:
-    """By start; calls that start together in the order in which the model asked for them."""
+    """By start; calls that start together in the order in which the model asked for them, else in that of their ends.
+
+    By a clock of whole milliseconds parallel calls start at once: those that take as long as each other end in order.
+    """
     rank = {request.part.id: at for at, request in enumerate(requests) if request.part.id}
     if not run.llm_groups:
         _place(found, rank)
     found.sort(key=lambda call: (call.start_ns, call.span < 0, rank.get(call.call_id or "", len(rank))))
+    if not requests:
+        found.sort(key=lambda call: (call.start_ns, sum(1 for _ in run.trace.ancestors(call.span)), call.end_ns))
 
 
 def _start_together(found: Sequence[ToolCall]) -> bool:
-    """Some calls start at once, as by a clock of whole milliseconds: then the order is that of the requests."""
+    """Some calls start at once."""
     return any(one.start_ns == other.start_ns for one, other in pairwise(found))
 
 
