@@ -74,3 +74,19 @@ def test_answers_of_which_only_the_text_is_recorded() -> None:
     for one in calls:
         one.scope = Scope("@traceloop/instrumentation-openai", "1", {})
     assert [("search", {"q": "a"}, "A", "ok")] == told(run_of(agent(1), *calls))
+
+
+def test_one_silent_answer_among_others() -> None:
+    """What it asked for is told later; what the others asked for counts once, with ids or without."""
+    first = asks(("c1", "search", {"q": "a"}), ("c2", "lookup", {}))
+    second = asks(("c3", "search", {"q": "a"}))
+    so_far = [user("?"), first, returns(("c1", "A"), ("c2", "B"))]
+    for told_as in (("c3", "search", {"q": "a"}), (None, "search", {"q": "a"})):
+        run = run_of(
+            agent(1),
+            chat(20, parent=1, sent=[user("?")]),
+            chat(60, parent=1, sent=so_far, got=[asks(told_as)]),
+            chat(100, parent=1, sent=[*so_far, second, returns(("c3", "C"))], got=[says("Done.")]),
+        )
+        expected = [("search", {"q": "a"}, "A", "ok"), ("lookup", {}, "B", "ok"), ("search", {"q": "a"}, "C", "ok")]
+        assert expected == told(run)

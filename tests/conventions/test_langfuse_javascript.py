@@ -66,6 +66,16 @@ def test_parallel_calls_of_a_stream() -> None:
     assert ["find"] == [part.name for part in conventions.requests(span, Memo(), dialect) or ()]
 
 
+def test_text_of_a_response() -> None:
+    """Of OpenAI's Responses the wrapper records the text alone, whatever is asked for beside it."""
+    said = {"model.parameters": '{"tool_choice":"auto","truncation":"disabled"}'}
+    dialect, _ = conventions.classify(generation())
+    for output, tells in (("I look.", False), ('{"type":"function_call"}', True), (None, True)):
+        span = generation("OpenAI.responses", **said, **({} if output is None else {"output": output}))
+        assert tells is conventions.tells_requests(span, dialect)
+    assert conventions.tells_requests(generation("x", output="I look.", **{"model.parameters": "{}"}), dialect)
+
+
 def test_a_typed_answer() -> None:
     """LangChain's agent says last that it returns a typed answer, which the state does not hold: it stands there."""
     said = [

@@ -53,6 +53,49 @@ def test_tools_of_langchain_in_javascript() -> None:
     assert ("transfer_to_b", "c1", 4) == (found.name, found.call_id, found.result)
 
 
+def step(at: int, *given: dict[str, object]) -> RawSpan:
+    """A step of LangChain's in JavaScript beside the others, with the conversation that it was given."""
+    attributes = {"gen_ai.operation.name": "workflow", "traceloop.entity.input": json.dumps({"messages": list(given)})}
+    return span(at, parent=1, attributes=attributes, scope=Scope(LANGCHAIN_JS, "0.27.0", {}))
+
+
+def test_requests_that_only_steps_were_given() -> None:
+    """Its model calls leave out what they asked for: a tool that raised gets its name from the state of a step."""
+    asked = {"role": "assistant", "content": "", "tool_calls": [call("c1", "add", {"x": 2}), call("c2", "find", {})]}
+    back = {"role": "assistant", "content": "", "tool_calls": [call("c3", "transfer_back_to_boss", {})]}
+    typed = {"role": "assistant", "content": "", "tool_calls": [call("c4", "extract-1", {"city": "Paris"})]}
+    taken = {"role": "tool", "tool_call_id": "c4", "content": '{"city": "Paris"}'}
+    raised = {
+        "gen_ai.operation.name": "execute_tool",
+        "traceloop.entity.name": "DynamicStructuredTool",
+        "traceloop.entity.input": json.dumps({"args": ['{"x": 2}']}),
+    }
+    asking = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json.dumps([user("Q")]),
+        "gen_ai.output.messages": '[{"role":"assistant","parts":[{"type":"text","content":""}]}]',
+    }
+    scope = Scope(LANGCHAIN_JS, "0.27.0", {})
+    question = {"role": "user", "content": "Q"}
+    run = run_of(
+        span(1, end=999),
+        step(20, question),
+        span(30, parent=1, attributes=asking, scope=scope),
+        step(40, question, asked),
+        span(50, parent=1, attributes=raised, scope=scope, status=2, message="no"),
+        step(60, question, asked, back, typed, taken),
+        step(70, typed),
+    )
+    assert [("find", "c2", "message"), ("add", "c1", "span")] == [
+        (one.name, one.call_id, one.origin) for one in run.tool_calls
+    ]
+
+
+def call(call_id: str, name: str, arguments: object) -> dict[str, object]:
+    """A request for a tool, as OpenAI spells it."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+
 def llama_index(
     at: int, *, sent: Sequence[object], got: str, reason: str | None = "stop", parent: int | None = 1
 ) -> RawSpan:

@@ -14,7 +14,8 @@ from typing import cast
 import msgspec
 
 from spanwise import conventions
-from spanwise.assembly.results import Talks, since_asked
+from spanwise.assembly.results import Talks, result_parts, since_asked
+from spanwise.conventions._genai_scopes import LANGCHAIN_JS
 from spanwise.conventions._langchain import TOOL_CLASSES
 from spanwise.model.calls import ToolCall
 from spanwise.model.canonical import canonical
@@ -42,7 +43,7 @@ def requests_of(run: Run) -> list[Request]:
     """Every tool call that the models of a run asked for, in order."""
     out: list[Request] = []
     memo = run.trace.memo
-    apart, silent = _asked_apart(run), False
+    apart, silent = _asked_apart(run), set[int]()
     for number, group in enumerate(run.trace.paced(run.llm_groups)):
         heard = False
         for span in reversed(group):
@@ -52,15 +53,48 @@ def requests_of(run: Run) -> list[Request]:
             asked = asked or apart.get(span.index)
             if asked:
                 out += [Request(part, span.end_ns, span.agent, number) for part in asked]
+                heard = True
                 break
-        silent = silent or not heard
+        if not heard:
+            silent.add(number)
     if not run.llm_groups:
         talks = Talks(run)
         for number in range(len(talks)):
             span, spoken = talks.span(number), talks.turn(number)
             asked = [part for message in spoken for part in _calls_in(message)]
             out += [Request(part, span.start_ns, span.agent, number) for part in asked]
-    return _told_later(run) or _recorded(run) if run.llm_groups and silent and not out else out
+    return _with_silent(run, out, silent) if silent else out
+
+
+def _with_silent(run: Run, out: list[Request], silent: set[int]) -> list[Request]:
+    """The requests with those of model calls whose answers do not tell them; all that was told later if none does."""
+    later = _told_later(run)
+    if not out:
+        return later or _recorded(run) or _in_states(run)
+    known = {request.part.id for request in out}
+    out += [one for one in later if one.group in silent and one.part.id is not None and one.part.id not in known]
+    return sorted(out, key=lambda request: request.group)
+
+
+def _in_states(run: Run) -> list[Request]:
+    """What the steps of LangChain in JavaScript were given of the conversation, beside model calls that do not tell it.
+
+    A call that its own arguments answer gave the agent's output. That an agent passes control back nobody asks: a
+    supervisor's messages only say so.
+    """
+    memo = run.trace.memo
+    out: dict[str, Request] = {}
+    for span in run.trace.paced(run.by_kind.get("other", ())):
+        if span.raw.scope.name != LANGCHAIN_JS:
+            continue
+        spoken = conventions.messages(span.raw, memo, span.dialect).input or ()
+        since = since_asked(spoken)
+        told = {part.id: memo.json(part.value) for part in result_parts(since)}
+        for part in (part for message in since for part in _calls_in(message) if since is not spoken):
+            steering = str(part.name).startswith("transfer_back_to_") or told.get(part.id) == memo.json(part.value)
+            if part.id is not None and not steering:
+                out.setdefault(part.id, Request(part, span.start_ns, span.agent, 0))
+    return list(out.values())
 
 
 def _recorded(run: Run) -> list[Request]:

@@ -58,7 +58,7 @@ from spanwise.conventions._genai import stated as stated
 from spanwise.conventions._genai_scopes import is_untold as is_untold
 from spanwise.conventions._langchain import asked_in as asked_in
 from spanwise.conventions._langchain import parsed as parsed
-from spanwise.conventions._langfuse_javascript import is_stream
+from spanwise.conventions._langfuse_javascript import leaves_requests_out
 from spanwise.conventions._openinference_runs import typed_as as typed_as
 from spanwise.model.content import (
     AgentFields,
@@ -277,7 +277,7 @@ def requests(span: RawSpan, memo: Memo, dialect: int) -> Sequence[Part] | None:
 
 def tells_requests(span: RawSpan, dialect: int) -> bool:
     """Whether a recorded answer without a request says that the model asked for nothing."""
-    return _TELLS_REQUESTS[dialect] and not (_genai_scopes.leaves_requests_out(span) or is_stream(span))
+    return _TELLS_REQUESTS[dialect] and not (_genai_scopes.leaves_requests_out(span) or leaves_requests_out(span))
 
 
 def asked(span: RawSpan, memo: Memo, dialect: int) -> Part | None:

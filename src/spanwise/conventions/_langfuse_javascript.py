@@ -9,6 +9,8 @@ from spanwise.conventions._values import mapping_of, text_of
 from spanwise.model.content import Message
 from spanwise.model.raw import RawSpan
 
+_RESPONSES = '"truncation":'
+"""What only OpenAI's Responses API calls a parameter."""
 _RETRIEVED = '[{"pageContent":'
 
 
@@ -53,7 +55,13 @@ def told_apart(got: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
     return None if any(isinstance(part.value, str) and "}{" in part.value for part in parts) else got
 
 
-def is_stream(span: RawSpan) -> bool:
-    """A generation whose calls, if they were several, stand in one: that it has none may be all that could be told."""
+def leaves_requests_out(span: RawSpan) -> bool:
+    """A generation that has no calls may have asked for some: they are told apart neither in a stream, nor beside text.
+
+    Of a stream several stand in one. Of a response with text OpenAI's wrapper records the text alone.
+    """
     said = span.attributes.get("langfuse.observation.model.parameters")
-    return isinstance(said, str) and '"stream":true' in said
+    if not isinstance(said, str):
+        return False
+    got = span.attributes.get("langfuse.observation.output")
+    return '"stream":true' in said or (_RESPONSES in said and isinstance(got, str) and got[:1] not in {"{", "["})

@@ -346,4 +346,5 @@ CONVENTION = Convention(
     context=context,
     error=error,
     content_switch="Set LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED=true.",
+    records_all=True,
 )

@@ -205,6 +205,8 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
         return _traceloop_llama_index.messages(span, memo)
     if "crewai.crew.tasks_output" in span.attributes:
         return _traceloop_crewai.messages(span, memo)
+    if scope == LANGCHAIN_JS and kind(span) == "other":
+        return Messages(conversation(memo.json(span.attributes.get("traceloop.entity.input")), memo))
     if scope.endswith("openai_agents"):
         found = _genai.messages(span, memo)
         return Messages(_with_call_ids(found.input), found.output)
