@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from spanwise import conventions
-from spanwise.conventions import _genai, _genai_scopes
+from spanwise.conventions import _genai
 from spanwise.conventions._genai import KINDS, first_user_text, last_answer_text
 from spanwise.model.content import (
     ContextFields,
@@ -24,7 +24,7 @@ from spanwise.model.content import (
     ToolDefinition,
     ToolFields,
 )
-from spanwise.model.raw import RawEvent, RawSpan, Scope
+from spanwise.model.raw import RawEvent, RawSpan
 from spanwise.model.trace import SpanError
 from tests.conventions.robustness import read_all, spans
 from tests.making import asks, returns, says, span, user
@@ -346,17 +346,6 @@ def test_a_tool_whose_end_nobody_told() -> None:
 def test_errors(one: RawSpan, expected: SpanError | None) -> None:
     """The exception's own words go before the status message; a failure without words is a failure."""
     assert expected == _genai.error(one)
-
-
-def test_switches_of_their_own() -> None:
-    """Scopes that speak the generic dialect and have a switch of their own name that one."""
-    for scope, switch in _genai_scopes.CONTENT_SWITCHES.items():
-        one = span(1, attributes={"gen_ai.operation.name": "chat"}, scope=Scope(scope, "1", {}))
-        assert switch == conventions.content_switch(one, some=False)
-    of_go = Scope("gcp.vertex.agent", "1", {"telemetry.sdk.language": "go"})
-    assert "=true and export the log events" in conventions.content_switch(span(1, scope=of_go), some=False)
-    generic = conventions.content_switch(made(gen_ai__operation__name="chat"), some=False)
-    assert generic.startswith("Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=")
 
 
 @pytest.mark.parametrize(("seconds", "ms"), [(0.5, 500.0), ("0.5", 500.0), (0, 0.0), (-1, None), (True, None)])

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from spanwise import conventions
-from spanwise.conventions import _genai
+from spanwise.conventions import _genai, _genai_scopes
 from spanwise.conventions._genai_scopes import LANGCHAIN, leaves_requests_out
 from spanwise.model.content import Memo
-from spanwise.model.raw import RawSpan
-from tests.making import returns, user
+from spanwise.model.raw import RawSpan, Scope
+from tests.making import returns, span, user
 from tests.recordings_io import made
 
 GOOGLE = "opentelemetry.instrumentation.google_genai"
@@ -214,3 +214,14 @@ def test_first_operations_of_semantic_kernel() -> None:
     """Its model calls were `chat.completions` before GenAI's conventions had a name for them."""
     for operation in ("chat.completions", "chat.streaming_completions", "text.completions"):
         assert "llm" == conventions.classify(made(attributes={"gen_ai.operation.name": operation}))[1]
+
+
+def test_switches_of_their_own() -> None:
+    """Scopes that speak the generic dialect and have a switch of their own name that one."""
+    for scope, switch in _genai_scopes.CONTENT_SWITCHES.items():
+        one = span(1, attributes={"gen_ai.operation.name": "chat"}, scope=Scope(scope, "1", {}))
+        assert switch == conventions.content_switch(one, some=False)
+    of_go = Scope("gcp.vertex.agent", "1", {"telemetry.sdk.language": "go"})
+    assert "=true and export the log events" in conventions.content_switch(span(1, scope=of_go), some=False)
+    generic = conventions.content_switch(made(attributes={"gen_ai.operation.name": "chat"}), some=False)
+    assert generic.startswith("Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=")

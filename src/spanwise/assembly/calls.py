@@ -15,18 +15,9 @@ from itertools import pairwise
 
 from spanwise import conventions
 from spanwise.assembly import plain
+from spanwise.assembly.asked import Request, requests_of, tells_refusals, with_refused
 from spanwise.assembly.outputs import judge_outputs
-from spanwise.assembly.requests import (
-    Request,
-    adopt_earlier,
-    fill_arguments,
-    is_whole,
-    join,
-    requests_of,
-    tells_refusals,
-    with_handoff_spans,
-    with_refused,
-)
+from spanwise.assembly.requests import adopt_earlier, fill_arguments, is_whole, join, with_handoff_spans
 from spanwise.assembly.results import (
     Talks,
     pop_result,
