@@ -51,6 +51,15 @@ def test_calls_that_are_strung_together() -> None:
     assert None is conventions.call_ids(span, dialect)
 
 
+def test_calls_of_which_the_first_alone_is_named() -> None:
+    """BeeAI gives the calls of a stream the name and the id of the first: which they were is not told."""
+    span = streamed("call_1", "add", '{"a":1}{"q":"x"}', scope="openinference.instrumentation.beeai")
+    dialect, _ = conventions.classify(span)
+    assert conventions.requests(span, Memo(), dialect) is conventions.call_ids(span, dialect) is None
+    single = streamed("call_1", "add", '{"a":1}', scope="openinference.instrumentation.beeai")
+    assert [Part("tool_call", "", "call_1", "add", {"a": 1})] == conventions.requests(single, Memo(), dialect)
+
+
 def test_ids_that_cannot_be_told_apart() -> None:
     """Ids of different lengths, of different kinds or the same one twice are none."""
     for ids in ("call_1call_22", "call_1bali_2", "call_1call_1", ""):

@@ -39,7 +39,10 @@ LLAMA_INDEX = "openinference.instrumentation.llama_index"
 GOOGLE_GENAI = "openinference.instrumentation.google_genai"
 HAYSTACK = "openinference.instrumentation.haystack"
 OPENAI_JS = "@arizeai/openinference-instrumentation-openai"
-OWN_ANSWERS = frozenset({DSPY, GOOGLE_GENAI, LANGCHAIN_JS, OPENAI_JS})
+BEEAI = "openinference.instrumentation.beeai"
+STRINGING = frozenset({BEEAI, OPENAI_JS})
+"""They string the parallel calls of a stream together; BeeAI with the name and the id of the first only."""
+OWN_ANSWERS = STRINGING | {DSPY, GOOGLE_GENAI, LANGCHAIN_JS}
 """Scopes that write what the model asked for in a way of their own."""
 _DIGITS = 9
 _DEPTH = 8

@@ -1,4 +1,4 @@
-"""OpenInference's messages, calls that OpenAI's client in JavaScript strung together taken apart."""
+"""OpenInference's messages, calls that were strung together taken apart: OpenAI's client in JavaScript's, BeeAI's."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
 
 
 def _apart(got: tuple[Message, ...] | None, span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
-    if span.scope.name != _openinference_messages.OPENAI_JS:
+    if span.scope.name not in _openinference_messages.STRINGING:
         return got
     return apart(got, lambda: definitions(span, memo))
