@@ -72,3 +72,12 @@ def test_the_variables_of_a_template(variable: str, expected: str) -> None:
     """A model call that records its template's variables tells the question, if that stands in the prompt."""
     more = {"gen_ai.prompt.variable.question": variable}
     assert expected == run_of(chat(50, parent=None, sent=[user(FILLED)], **more)).query
+
+
+def test_the_prompt_of_a_query_engine() -> None:
+    """Where no search stands in the run, the question is taken out of LlamaIndex's own prompt."""
+    line = "-" * 21
+    filled = f"Context information is below.\n{line}\n{DOCUMENT}\n{line}\nUse it.\nQuery: {QUESTION}\nAnswer: "
+    assert QUESTION == run_of(chat(1, parent=None, sent=[user(filled)])).query
+    other = filled.removeprefix("Context")
+    assert other == run_of(chat(1, parent=None, sent=[user(other)])).query

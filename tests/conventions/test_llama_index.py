@@ -314,3 +314,25 @@ WORDS = (
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
     assert read_all(llama_index.CONVENTION, span) == 7
+
+
+def test_what_the_react_agent_thought_is_no_answer() -> None:
+    """A ReAct agent's text holds its thought and its answer, or a call that it asks for."""
+    said = []
+    for text in ("Thought: I know.\nAnswer: Paris", "Thought: I look.\nAction: search\nAction Input: {}", "Paris"):
+        span = made("OpenAI.achat", scope=SCOPE, events=[("LLMChatEndEvent", {"response.message.content": text})])
+        said.append(
+            [(part.type, part.text) for message in llama_index.output(span, Memo()) or () for part in message.parts]
+        )
+    assert [("reasoning", " I know."), ("text", "Paris")] == said[0]
+    assert [["other"], ["text"]] == [[kind for kind, _ in parts] for parts in said[1:]]
+
+
+def test_a_typed_output_is_no_tool() -> None:
+    """The function by which an agent's output is made into a type is no tool of the agent's; others are."""
+    steps = ("AgentOutput", "ToolCall", "StartEvent")
+    kinds = [
+        llama_index.kind(made("FunctionTool.acall", scope=SCOPE, attributes={"llamaindex.step.input_event": step}))
+        for step in steps
+    ]
+    assert [None, "tool", "tool"] == kinds

@@ -6,6 +6,7 @@ that prompt, with every document in it. The user's question is what was searched
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from spanwise.model.calls import Retrieval
@@ -13,6 +14,8 @@ from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
 _SHORT = 20
+_LLAMA_INDEX = re.compile(r"Context information is below\.\n-{9,}\n.*\nQuery: (.+?)\nAnswer:\s*\Z", re.S)
+"""LlamaIndex's own prompt for a query engine, where no retriever's span stands in the same run."""
 
 
 def searched_before(run: Run, first: Span) -> Sequence[Retrieval]:
@@ -26,6 +29,9 @@ def question_in(asked: str, searched: Sequence[Retrieval]) -> str | None:
     A template holds a retrieved document; where no document's text is recorded, a line of it ends in what was
     searched for.
     """
+    filled = _LLAMA_INDEX.match(asked)
+    if filled is not None:
+        return filled.group(1)
     queries = sorted({one.query for one in searched if one.query}, key=len, reverse=True)
     if asked in queries:
         return asked

@@ -23,6 +23,7 @@ from spanwise.conventions._openinference_envelopes import (
     said_messages,
     with_refused,
 )
+from spanwise.conventions._react import reacting
 from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._returned import plain, without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of, text_of
@@ -48,7 +49,6 @@ _DIGITS = 9
 _DEPTH = 8
 _CONTENTS = frozenset({"content", "message.content"})
 _VALUES = ("arguments", "metadata", "schema")
-_REACT = re.compile(r"\s*Thought:(?P<thought>.*?)\n(?P<kind>Answer|Action):\s*(?P<rest>.*)", re.S)
 _RAN = re.compile(r"Error executing tool '([^']+)'")
 
 
@@ -308,7 +308,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     if span.scope.name in LANGCHAIN and refuses(attributes):
         return with_refused(got, attributes, memo)
     if span.scope.name == LLAMA_INDEX:
-        return tuple(_reacting(message) for message in got)
+        return tuple(reacting(message) for message in got)
     return asking(got, memo) if span.scope.name == DSPY else got
 
 
@@ -352,20 +352,6 @@ def _answering(spoken: Iterable[Message]) -> Iterator[Message]:
                 at = next((n for n, call in enumerate(waiting) if call.name == part.name), None)
                 part.id = waiting.pop(at).id if at is not None else None
         yield message
-
-
-def _reacting(message: Message) -> Message:
-    """LlamaIndex's ReAct agent thinks, asks for tools and answers in one text: only what it answers is its answer."""
-    parts: list[Part] = []
-    for part in message.parts:
-        said = _REACT.match(part.text) if part.type == "text" else None
-        if said is None:
-            parts.append(part)
-        elif said["kind"] == "Answer":
-            parts += [Part("reasoning", said["thought"]), Part("text", said["rest"])]
-        else:
-            parts.append(Part("other", part.text))
-    return Message(message.role, tuple(parts))
 
 
 def _prompts(attributes: Attributes, memo: Memo) -> tuple[Message, ...] | None:

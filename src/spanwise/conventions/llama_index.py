@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import definitions_of, items, message_of, messages_of
+from spanwise.conventions._react import reacting
 from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._values import first_int, first_number, first_text, mapping_of, names_of, text_of
 from spanwise.model.content import (
@@ -49,8 +50,10 @@ def _speaker(owner: str, span: RawSpan) -> Kind | None:
 
 
 def _called(owner: str, span: RawSpan) -> Kind | None:
-    in_step = span.attributes.get(_STEP) == "ToolCall" and not owner.endswith(("Program", "Adapter"))
-    return "tool" if in_step or owner.endswith("Tool") else None
+    step = span.attributes.get(_STEP)
+    in_step = step == "ToolCall" and not owner.endswith(("Program", "Adapter"))
+    # An agent's output is made into a type by a program, whose only call is the schema: no tool of the agent's.
+    return "tool" if in_step or (owner.endswith("Tool") and step != "AgentOutput") else None
 
 
 def _processor(owner: str, span: RawSpan) -> Kind | None:
@@ -203,7 +206,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     ended = _ended(span)
     text = text_of(ended.get("response.text"))
     if text is not None:
-        return (Message("assistant", (Part("text", text),)),)
+        return (reacting(Message("assistant", (Part("text", text),))),)
     fields: dict[str, object] = {
         "role": ended.get("response.message.role") or "assistant",
         "blocks": memo.json(ended.get("response.message.blocks")),
@@ -211,7 +214,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
         "tool_calls": memo.json(ended.get("response.message.additional_kwargs.tool_calls")),
     }
     message = message_of(fields, memo)
-    return (message,) if message.parts else None
+    return (reacting(message),) if message.parts else None
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
