@@ -90,3 +90,13 @@ def test_spans_of_older_releases() -> None:
     assert LLMFields(model="gpt-4o-mini") == traceloop.llm(model, Memo())
     working = {"traceloop.span.kind": "agent", "crewai.agent.role": "research_agent"}
     assert "research_agent" == traceloop.agent(made("research_agent.agent", attributes=working), Memo()).name
+
+
+def test_a_typed_answer() -> None:
+    """Of an object that the last task made, the text stands that the model wrote, not the printed object."""
+    text = '{"tenth": 6.8}'
+    typed = f"[TaskOutput(raw='x', pydantic=None), TaskOutput(raw='{text}', pydantic=Out(tenth=6.8), json_dict=None)]"
+    assert text == crewai.agent(crew(result="tenth=6.8", tasks_output=typed), Memo()).answer
+    plain = "[TaskOutput(raw='6.8', pydantic=None, json_dict=None)]"
+    assert "6.8 M" == crewai.agent(crew(result="6.8 M", tasks_output=plain), Memo()).answer
+    assert "6.8 M" == crewai.agent(crew(result="6.8 M", tasks_output="[]"), Memo()).answer

@@ -61,9 +61,16 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
     tasks = [first_text(mapping_of(task) or {}, "description") for task in listed]
     query = next((task for task in tasks if task), None) or text_of(attributes.get("crewai.task.description"))
     result = attributes.get("crewai.crew.result")
-    return AgentFields(
-        None, query, answered(attributes.get("traceloop.entity.output") if result is None else result, memo)
-    )
+    output = attributes.get("traceloop.entity.output") if result is None else result
+    return AgentFields(None, query, _typed(attributes) or answered(output, memo))
+
+
+def _typed(attributes: Attributes) -> str | None:
+    """What the model answered where the last task made a typed object of it, as which the crew's result is printed."""
+    printed = attributes.get("crewai.crew.tasks_output")
+    tasks = items(read_repr(printed)) if isinstance(printed, str) else None
+    last = mapping_of(tasks[-1]) if tasks else None
+    return first_text(last, "raw") if last is not None and (last.get("pydantic") or last.get("json_dict")) else None
 
 
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
