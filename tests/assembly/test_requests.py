@@ -306,3 +306,19 @@ def test_a_refused_call_that_the_answer_leaves_out(scope: str) -> None:
     )
     once = run_of(*(remade(span, scope=Scope(scope, "", {})) for span in spans))
     assert ["c1", "c2"] == [call.call_id for call in once.tool_calls]
+
+
+def test_a_tool_offered_under_a_name_that_models_may_say() -> None:
+    """A span that bears the tool's title is the call that the model asked for by the name made of it."""
+    asked = asks(("c1", "search_the_web", {"q": "a"}), ("c2", "search_the_web", {"q": "b"}), ("c3", "ask", {}))
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asked]),
+        tool(20, parent=1, name="Search the web", arguments={"q": "a", "n": 5}, result="one"),
+        tool(21, parent=1, name="Search the web", arguments={"q": "b"}, result="two"),
+        tool(22, parent=1, name="Ask a human", arguments={"q": "?"}, result="three"),
+    )
+    assert [("c1", "search_the_web", "one"), ("c2", "search_the_web", "two"), (None, "Ask a human", "three")] == [
+        (call.call_id, call.name, call.result) for call in run.tool_calls if call.origin == "span"
+    ]
+    assert ["c3"] == [call.call_id for call in run.tool_calls if call.origin == "message"]

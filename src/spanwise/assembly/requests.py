@@ -6,6 +6,7 @@ function. What meets no span is given back: calls that are known from messages o
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -23,6 +24,7 @@ from spanwise.model.raw import STATUS_ERROR
 from spanwise.model.trace import Run
 
 _HOPS = 16
+_UNSPOKEN = re.compile(r"[^a-z0-9_-]+")
 
 
 def join(calls: list[ToolCall], requests: Sequence[Request]) -> list[Request]:
@@ -81,10 +83,16 @@ def _join_renamed(calls: list[ToolCall], requests: Sequence[Request], loose: lis
 
 
 def _is_renamed(call: ToolCall, request: Request) -> bool:
-    """One name is part of the other, or that of a class, and the call was made with what was asked for, after that."""
+    """The call was made after the request, and bears its name in other words; or a name like it, with its arguments.
+
+    CrewAI offers "Search the web" to the model as `search_the_web`.
+    """
     name, given = (request.part.name or "").lower(), request.part.value
-    akin = name in call.name.lower() or call.name.lower() in name or call.name in TOOL_CLASSES
-    return akin and call.start_ns >= request.at_ns and isinstance(given, Mapping) and call.arguments == given
+    own = _UNSPOKEN.sub("_", call.name.lower())
+    if call.start_ns < request.at_ns:
+        return False
+    akin = name in own or own in name or call.name in TOOL_CLASSES
+    return own == name or (akin and isinstance(given, Mapping) and call.arguments == given)
 
 
 def _signature(request: Request) -> tuple[str | None, str | None, bytes]:
