@@ -220,3 +220,14 @@ def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
     haystack.several(span, Memo())
     assert read_all(haystack.CONVENTION, span) > 0
+
+
+def test_tools_that_are_printed() -> None:
+    """One tool that cannot be serialised leaves the list printed: the names of all are there, no schema."""
+    printed = (
+        "[ComponentTool(name='ask', description='d', parameters={'$defs': {'name': {'type': 'x'}}}), "
+        "Tool(name='add', description='', parameters={})]"
+    )
+    span = made("haystack.agent.run", attributes={"haystack.agent.tools": printed})
+    assert (ToolDefinition("ask"), ToolDefinition("add")) == haystack.definitions(span, Memo())
+    assert None is haystack.definitions(made("haystack.agent.run", attributes={"haystack.agent.tools": "[]x"}), Memo())

@@ -7,6 +7,7 @@ all calls of a step in one span. Failures of tools stand in an attribute or in t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from spanwise.conventions._convention import Convention
@@ -43,6 +44,7 @@ _BY_ENDING: tuple[tuple[str, Kind], ...] = (
     ("Ranker", "rerank"),
 )
 _TYPE = "haystack.component.type"
+_PRINTED_TOOL = re.compile(r"(?:^\[|, )\w+\(name='([^'\\]+)', description=")
 _GIVEN = (
     "haystack.component.input",
     "haystack.agent.step.llm.input",
@@ -197,6 +199,8 @@ def _tools(offered: object) -> list[object] | None:
     """The tools in a list, or in a set of them, as Haystack serialises either: `{"type": ..., "data": {...}}`."""
     if mapping_of(offered) is not None:
         offered = (offered,)
+    if isinstance(offered, str):  # a tool that cannot be serialised leaves all of them printed
+        return [{"name": name} for name in _PRINTED_TOOL.findall(offered)] or None
     listed = items(offered)
     if listed is None:
         return None
