@@ -351,3 +351,15 @@ def test_a_retriever_alone() -> None:
     assert ("", "") == (switches["query"], switches["answer"])
     silent = run_of(span(1, attributes={"gen_ai.operation.name": "retrieval"}))
     assert all(GENAI in one.switch for one in silent.missing if one.field in {"query", "answer", "documents"})
+
+
+def test_what_a_coworker_did() -> None:
+    """OpenLLMetry tells the conversation of CrewAI's tasks only: what an agent did for another one stands nowhere."""
+    scope = Scope("opentelemetry.instrumentation.crewai.instrumentation", "", {})
+    roles = {"traceloop.span.kind": "agent", "gen_ai.operation.name": "invoke_agent"}
+    boss, helper = ({**roles, "gen_ai.agent.name": name} for name in ("boss", "helper"))
+    alone = run_of(span(1, attributes=boss, scope=scope))
+    assert "tool_calls" not in fields(alone)
+    run = run_of(span(1, attributes=boss, scope=scope), span(2, parent=1, attributes=helper, scope=scope))
+    (found,) = (one for one in run.missing if one.field == "tool_calls")
+    assert found.why.startswith("What an agent did for the one that gave it work is not recorded")

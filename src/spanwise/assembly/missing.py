@@ -25,6 +25,7 @@ _NO_CALL = Missing(
     why="No model call left a span.",
     switch="Instrument the model client as well as the agent framework.",
 )
+_CREWAI = "opentelemetry.instrumentation.crewai.instrumentation"
 _UNKNOWN = frozenset({"other"})
 _SEARCHES = frozenset({"retrieval", "rerank", "embedding", "other"})
 _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
@@ -205,12 +206,22 @@ def _tool_calls(run: Run) -> Missing | None:
         return Missing(field="tool_calls", why=why)
     if not run.tool_calls and not run.llm_calls and any(_THREAD in span.attributes for span in run.spans):
         return Missing(field="tool_calls", why=_SERVED, switch="Stream the run (`runs.stream`).")
+    if not run.llm_groups and _has_coworker(run):
+        why = "What an agent did for the one that gave it work is not recorded: CrewAI's tools have no spans here."
+        return Missing(field="tool_calls", why=why, switch=_NO_CALL.switch)
     if not run.llm_calls or run.tool_calls or _answers_recorded(run):
         return None
     why = "No tool call is recorded; what the models answered is not, they may have asked for some."
     silent = [group for group in run.llm_groups if not _tells_answer(run, group)]
     left = bool(silent) and all(_was_left(run, group) for group in silent)
     return Missing(field="tool_calls", why=why, switch="" if left else run.content_switch)
+
+
+def _has_coworker(run: Run) -> bool:
+    """An agent of CrewAI's worked for another one, whose conversation tells only what came of it."""
+    spans = run.trace.spans
+    agents = [span for span in run.by_kind.get("agent", ()) if span.raw.scope.name == _CREWAI]
+    return any(span.parent >= 0 and spans[span.parent].kind == "agent" for span in agents)
 
 
 def _tokens(run: Run) -> Missing | None:
