@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from spanwise.conventions import _traceloop_crewai as crewai
-from spanwise.conventions import traceloop
+from spanwise.conventions import openinference, traceloop
 from spanwise.model.content import AgentFields, LLMFields, Memo, Messages, Part, ToolDefinition
 from spanwise.model.raw import RawSpan
 from tests.recordings_io import made
@@ -100,3 +100,26 @@ def test_a_typed_answer() -> None:
     plain = "[TaskOutput(raw='6.8', pydantic=None, json_dict=None)]"
     assert "6.8 M" == crewai.agent(crew(result="6.8 M", tasks_output=plain), Memo()).answer
     assert "6.8 M" == crewai.agent(crew(result="6.8 M", tasks_output="[]"), Memo()).answer
+
+
+def test_the_tools_by_which_agents_delegate() -> None:
+    """CrewAI offers tools of its own to agents that may delegate to others, and to the manager of unassigned tasks."""
+    names = ["delegate_work_to_coworker", "ask_question_to_coworker"]
+    agents = [{"allow_delegation": True, "tools": []}, {"allow_delegation": False, "tools": [{"name": "add"}]}]
+    assigned, open_ = [{"agent": "a", "tools": []}], [{"agent": None, "tools": []}]
+
+    def offered(agents: list[dict[str, object]], tasks: list[dict[str, object]]) -> list[str]:
+        found = crewai.definitions(crew(agents=json.dumps(agents), tasks=json.dumps(tasks)), Memo())
+        return [tool.name for tool in found or ()]
+
+    assert ["add", *names] == offered(agents, assigned)
+    assert ["add", *names] == offered(agents[1:], open_)
+    assert [["add"], []] == [offered(agents[1:], assigned), offered(agents[:1], assigned)]
+
+
+def test_the_same_tools_under_openinference() -> None:
+    """OpenInference says the same of a crew in other words."""
+    agents = [{"delegation_enabled": True, "tools_names": []}, {"delegation_enabled": False, "tools_names": ["add"]}]
+    attributes = {"crew_agents": json.dumps(agents), "crew_tasks": json.dumps([{"agent_role": "a"}])}
+    found = openinference.definitions(made("crew.kickoff", attributes=attributes), Memo())
+    assert ["add", "delegate_work_to_coworker", "ask_question_to_coworker"] == [tool.name for tool in found or ()]

@@ -46,3 +46,16 @@ def _answers(tasks: object) -> int | None:
             return None
         count += sum((mapping_of(message) or {}).get("role") == "assistant" for message in said)
     return count
+
+
+_COWORKERS = ("delegate_work_to_coworker", "ask_question_to_coworker")
+
+
+def coworker_tools(agents: object, tasks: object) -> tuple[str, ...]:
+    """What CrewAI offers by itself: to agents that may delegate, and to a manager, where no task has an agent."""
+    crew = [mapping_of(one) or {} for one in items(agents) or ()]
+    may = any(True in (one.get("delegation_enabled"), one.get("allow_delegation")) for one in crew)
+    known = [one for item in items(tasks) or () if (one := mapping_of(item)) is not None]
+    owners = [one.get("agent_role", one.get("agent", "")) for one in known]
+    managed = bool(owners) and all(owner in (None, "None") for owner in owners)
+    return _COWORKERS if (may and len(crew) > 1) or (managed and crew) else ()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import cast
 
+from spanwise.conventions._crewai import coworker_tools
 from spanwise.conventions._messages import definition_of, definitions_of, items
 from spanwise.conventions._openinference_messages import entries, is_model
 from spanwise.conventions._values import mapping_of, text_of
@@ -115,5 +116,7 @@ def _named_tools(attributes: Attributes, memo: Memo) -> tuple[ToolDefinition, ..
             found = items(fields.get("tools_names")) if fields is not None else None
             if found is not None:
                 listed.append(found)
+    own = coworker_tools(memo.json(attributes.get("crew_agents")), memo.json(attributes.get("crew_tasks")))
+    listed += [own] if own else []
     names = dict.fromkeys(name for found in listed for name in found if isinstance(name, str) and name)
     return tuple(ToolDefinition(name) for name in names) if len(listed) > 1 or names else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from spanwise.conventions._crewai import FAILED, total
+from spanwise.conventions._crewai import FAILED, coworker_tools, total
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._payloads import answered
 from spanwise.conventions._reprs import read_repr
@@ -87,4 +87,7 @@ def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
             known = known or offered is not None
             for item in offered or ():
                 found.setdefault(item.name, item)
+    crew, tasks = (memo.json(attributes.get(f"crewai.crew.{name}")) for name in ("agents", "tasks"))
+    for name in coworker_tools(crew, tasks):
+        found.setdefault(name, ToolDefinition(name))
     return tuple(found.values()) if known else None
