@@ -13,6 +13,7 @@ from spanwise.model.raw import RawEvent, RawSpan, Scope
 from spanwise.model.trace import Run, SpanError
 from tests.making import agent, asks, chat, returns, run_of, says, span, span_id, told, tool, user
 
+TELLING: dict[str, object] = {"gen_ai.operation.name": "chat"}
 PYDANTIC_AI = Scope("pydantic-ai", "2.66.0", {})
 
 
@@ -38,6 +39,17 @@ def test_calls_of_spans() -> None:
         first.span_id,
         first.control,
     )
+
+
+def test_a_call_without_a_span_among_others() -> None:
+    """Tools that run while the answer is still told: what the model invented stands where it was asked for."""
+    asked = asks(("c1", "invented", {}), ("c2", "search", {"q": "a"}), ("c3", "unknown", {}))
+    run = run_of(
+        agent(1),
+        span(20, parent=1, attributes=TELLING | {"gen_ai.output.messages": json.dumps([asked])}, end=90),
+        tool(40, parent=20, arguments={"q": "a"}, result="A", call_id="c2"),
+    )
+    assert ["c1", "c2", "c3"] == [call.call_id for call in run.tool_calls]
 
 
 def test_calls_that_start_together() -> None:

@@ -63,15 +63,44 @@ def _place(found: Sequence[ToolCall], rank: Mapping[str, int]) -> None:
         at_ns = max(at_ns, call.start_ns)
 
 
+def _place_among(found: Sequence[ToolCall], requests: Sequence[Request]) -> set[str | None]:
+    """While an answer is streamed tools may run: a call without a span goes to the next one asked for with it.
+
+    The ids of those that did.
+    """
+    ran = {call.call_id: call.start_ns for call in found if call.span >= 0 and call.call_id is not None}
+    silent = {call.call_id: call for call in found if call.span < 0 and call.call_id is not None}
+    following: dict[int, int] = {}
+    placed = set[str | None]()
+    for request in reversed(requests):
+        if request.part.id in ran:
+            following[request.group] = ran[request.part.id]
+        elif request.part.id in silent and request.group in following:
+            call = silent[request.part.id]
+            if following[request.group] <= call.start_ns:
+                call.start_ns = call.end_ns = following[request.group]
+                placed.add(request.part.id)
+    return placed
+
+
 def _order(run: Run, found: list[ToolCall], requests: Sequence[Request]) -> None:
     """By start; calls that start together in the order in which the model asked for them, else in that of their ends.
 
     By a clock of whole milliseconds parallel calls start at once: those that take as long as each other end in order.
     """
     rank = {request.part.id: at for at, request in enumerate(requests) if request.part.id}
+    placed = set[str | None]()
     if not run.llm_groups:
         _place(found, rank)
-    found.sort(key=lambda call: (call.start_ns, call.span < 0, rank.get(call.call_id or "", len(rank))))
+    elif any(call.span < 0 for call in found):
+        placed = _place_among(found, requests)
+    found.sort(
+        key=lambda call: (
+            call.start_ns,
+            call.span < 0 and call.call_id not in placed,
+            rank.get(call.call_id or "", len(rank)),
+        )
+    )
     if not requests:
         found.sort(key=lambda call: (call.start_ns, sum(1 for _ in run.trace.ancestors(call.span)), call.end_ns))
 
