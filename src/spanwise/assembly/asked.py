@@ -182,10 +182,14 @@ def with_refused(run: Run, requests: list[Request]) -> list[Request]:
 
 
 def tells_refusals(run: Run) -> bool:
-    """Whether some model was told of a call that was refused, in a run of LangChain's that leaves those out."""
+    """Whether some model was told of a call that was refused, in a run of LangChain's that leaves those out.
+
+    What an agent's model is sent last repeats what it was told before.
+    """
     if not run.llm_groups or run.llm_groups[0][0].raw.scope.name not in _LANGCHAIN:
         return False
-    return any(_sent_to_langchain(group[0]) for group in run.llm_groups)
+    last = {group[0].agent: group[0] for group in run.llm_groups}
+    return any(map(_sent_to_langchain, last.values()))
 
 
 def _sent_to_langchain(span: Span) -> str:

@@ -11,7 +11,6 @@ conversation so far) only while a result is missing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from spanwise import conventions
 from spanwise.assembly import plain
@@ -107,7 +106,7 @@ def _order(run: Run, found: list[ToolCall], requests: Sequence[Request]) -> None
 
 def _start_together(found: Sequence[ToolCall]) -> bool:
     """Some calls start at once."""
-    return any(one.start_ns == other.start_ns for one, other in pairwise(found))
+    return len({call.start_ns for call in found}) < len(found)
 
 
 def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
