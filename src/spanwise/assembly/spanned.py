@@ -6,7 +6,7 @@ where there is none, are read here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from spanwise import conventions
 from spanwise.assembly import plain
@@ -31,9 +31,7 @@ def span_calls(run: Run) -> list[ToolCall]:
     else:
         for span in trace.paced(tools):
             found.add(span)
-    for served in found.served:
-        _fold(served, found.calls)
-    return found.calls
+    return _folded(found.served, found.calls) if found.served else found.calls
 
 
 class _Found:
@@ -74,25 +72,29 @@ class _Found:
         self.by_span[span.index] = call
 
 
-def _fold(served: ToolCall, calls: list[ToolCall]) -> None:
-    """Take what an MCP server says of a call into that of the agent beside it, which never made its span current.
+def _folded(served: Sequence[ToolCall], calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls, what MCP servers say of some put to those of the agent beside them, which never made its span current.
 
     The agent knows the tool with its server's name in front: `mcp__kit__search`.
     """
-    name = f"__{served.name}"
-    around = [
-        call
-        for call in calls
-        if call.call_id is not None
-        and call.agent == served.agent
-        and call.name.endswith(name)
-        and call.start_ns <= served.start_ns
-        and served.end_ns <= call.end_ns
-    ]
-    if around:
-        calls.remove(served)
-    if len(around) == 1 and served.status == "error" and around[0].status != "error":
-        around[0].status, around[0].error = "error", served.error
+    by_name: dict[str, list[ToolCall]] = {}
+    for call in calls:
+        _, parted, name = call.name.rpartition("__")
+        if parted and call.call_id is not None:
+            by_name.setdefault(name, []).append(call)
+    gone: set[int] = set()
+    for one in served:
+        around = [
+            call
+            for call in by_name.get(one.name.rpartition("__")[2], ())
+            if call.name.endswith(f"__{one.name}") and call.agent == one.agent
+            and call.start_ns <= one.start_ns and one.end_ns <= call.end_ns
+        ]  # fmt: skip
+        if around:
+            gone.add(id(one))
+        if len(around) == 1 and one.status == "error" and around[0].status != "error":
+            around[0].status, around[0].error = "error", one.error
+    return [call for call in calls if id(call) not in gone]
 
 
 def _stands_in(name: str, fields: ToolFields) -> bool:
