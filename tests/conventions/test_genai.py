@@ -376,18 +376,3 @@ def test_no_reader_raises(one: RawSpan) -> None:
     conventions.handoff(one, memo)
     conventions.definitions(one, memo, dialect)
     assert conventions.content_switch(one, some=False)
-
-
-def test_a_result_in_blocks_of_text() -> None:
-    """The blocks in which MCP's servers answer are taken off; other lists are what the tool returned."""
-    blocks = '[{"type":"text","text":"6840000.0","id":"lc_1"}]'
-    pictures = '[{"type": "text", "text": "a"}, {"type": "image", "base64": "x"}]'
-    for written, result in (
-        (blocks, 6840000.0),
-        (blocks.replace(":", ": "), 6840000.0),
-        (pictures, json.loads(pictures)),
-        ('{"type":"text","text":"Error executing tool add: no"}', "Error executing tool add: no"),
-        ('[{"id": 1}]', '[{"id": 1}]'),
-    ):
-        said = _genai.tool(made(gen_ai__tool__name="add", gen_ai__tool__call__result=written), Memo())
-        assert result == said.result

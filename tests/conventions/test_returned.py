@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from spanwise.conventions import _genai
 from spanwise.conventions._messages import messages_of
 from spanwise.conventions._returned import of_mcp, plain
 from spanwise.model.content import Memo
+from tests.recordings_io import made
 
 
 @pytest.mark.parametrize(
@@ -56,3 +60,18 @@ def test_only_blocks_are_opened() -> None:
     assert ["a", 2] == [of_mcp('{"type":"text","text":"a"}', Memo()), of_mcp('[{"type": "text", "text": "2"}]', Memo())]
     for other in ('{"result": "a"}', {"type": "text", "text": "a"}, None):
         assert other == of_mcp(other, Memo())
+
+
+def test_a_tool_of_a_server() -> None:
+    """A tool's span by GenAI holds the blocks in which an MCP server answered; other lists are what a tool returned."""
+    blocks = '[{"type":"text","text":"6840000.0","id":"lc_1"}]'
+    pictures = '[{"type": "text", "text": "a"}, {"type": "image", "base64": "x"}]'
+    for written, result in (
+        (blocks, 6840000.0),
+        (blocks.replace(":", ": "), 6840000.0),
+        (pictures, json.loads(pictures)),
+        ('{"type":"text","text":"Error executing tool add: no"}', "Error executing tool add: no"),
+        ('[{"id": 1}]', '[{"id": 1}]'),
+    ):
+        attributes = {"gen_ai.tool.name": "add", "gen_ai.tool.call.result": written}
+        assert result == _genai.tool(made(attributes=attributes), Memo()).result
