@@ -59,7 +59,7 @@ def spans(name: str) -> tuple[RawSpan, ...]:
 
 @cache
 def logs(name: str) -> tuple[LogEvent, ...]:
-    """The log events recorded beside the spans, in their order; those outside of all spans are left out."""
+    """The log events recorded beside the spans, in their order."""
     return tuple(
         LogEvent(
             record["traceId"],
@@ -73,7 +73,6 @@ def logs(name: str) -> tuple[LogEvent, ...]:
             Scope(scope.get("name", ""), scope.get("version", ""), resource),
         )
         for resource, scope, record in _walk(f"{name}.logs", "Logs", "logRecords")
-        if "spanId" in record
     )
 
 
