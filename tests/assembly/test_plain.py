@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from spanwise import pricing
 from spanwise.assembly import llms, plain, spanned
+from spanwise.conventions import CONVENTIONS, SUMMING
+from spanwise.conventions._genai_scopes import GOOGLE
 from spanwise.model.calls import LLMCall, ToolCall
 from spanwise.model.content import LLMFields, Memo
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawSpan, Scope
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 from tests.assembly.plain_spans import (
@@ -49,10 +51,10 @@ def _typed(call: ToolCall) -> list[type]:
 
 def models_in_both(run: Run) -> None:
     """The calls of a run's models come out alike by either way."""
-    either = llms._calls(run, run.llm_groups)
+    either = llms.llm_calls(run), llms._calls(run)[0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain, "READER", None)
-        assert llms._calls(run, run.llm_groups) == either
+        assert (llms.llm_calls(run), llms._calls(run)[0]) == either
 
 
 @compiled
@@ -97,8 +99,20 @@ def test_costs(name: str) -> None:
     """A call costs what its tokens cost, also where the price of a token depends on how many there are."""
     fields = {"gen_ai.operation.name": "chat", "gen_ai.response.model": name, "gen_ai.usage.input_tokens": 200_000}
     spans = [span(number, attributes=fields) for number in range(1, 4)]
-    found = llms._calls(run := run_of(*spans), run.llm_groups)
+    found, _ = llms._calls(run_of(*spans))
     assert {pricing.estimate(name, None, 200_000, 0)} == {call.cost_usd for call in found}
+
+
+@compiled
+def test_what_sums_of_calls_and_several_calls_are() -> None:
+    """What may hold several calls, or sums of them, is never plain: it is left to the readers in Python."""
+    for scope in GOOGLE:
+        fields = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 1}
+        _, odd = llms._calls(
+            run_of(span(1, attributes=fields, scope=Scope(scope, "1", {})), span(2, attributes=fields))
+        )
+        assert [[0]] == [[one.index for one in group] for group in odd]
+    assert all(plain._models(CONVENTIONS[dialect]) is None for dialect in SUMMING)
 
 
 @compiled

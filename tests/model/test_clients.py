@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.model import clients
 from spanwise.model.raw import RawSpan, Scope
+from spanwise.model.span import SPANS, Span
 from tests.making import agent, chat, run_of, span, span_id
 
 SDK = "com.anthropic.sdk.python"
+compiled = pytest.mark.skipif(SPANS is None, reason="the compiled part was not built here")
 
 
 def call(number: int, *, scope: str, end: int, parent: int = 1, **more: object) -> RawSpan:
@@ -118,3 +127,36 @@ def test_clocks_of_milliseconds() -> None:
     assert 2 == len(grouped(outer, late))
     late.start_ns, late.end_ns = 3 * ms + 5, 9 * ms + 1  # a finer clock
     assert 2 == len(grouped(outer, late))
+
+
+@compiled
+@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("ab"), st.booleans()), max_size=6))
+def test_calls_of_their_own(drawn: list[tuple[int, str, bool]]) -> None:
+    """Where no span of a model lies in another, and all are of one scope, each is a call: by either way."""
+    made = [
+        call(number, scope=scope, end=100, parent=parent) if is_model else span(number, parent=parent, end=100)
+        for number, (parent, scope, is_model) in enumerate(drawn, start=1)
+    ]
+    run = run_of(agent(0), *made)
+    members = [one for one in run.trace.spans if one.kind == "llm"]
+    assert SPANS is not None
+    found = SPANS.calls(members, run.trace.spans)
+    slow = clients._calls_of(members, run.trace.spans)
+    plain = all(one.holder < 0 for one in members) and len({one.raw.scope.name for one in members}) < 2
+    assert slow == found if plain else found in (None, slow)
+
+
+@compiled
+def test_what_is_no_span_of_a_model() -> None:
+    """Anything else takes the slower way."""
+    run = run_of(agent(0), call(1, scope="a", end=9, parent=0))
+    assert SPANS is not None
+    members, spans = list(run.by_kind["llm"]), list(run.trace.spans)
+    assert [members] == SPANS.calls(members, spans)
+    for odd in ([7], (members[0],), [Span(cast("RawSpan", 7), "llm", 0, 1, 0)]):
+        assert SPANS.calls(cast("list[Span]", odd), spans) is None
+    held = Span(members[0].raw, "llm", 0, 1, 0, holder=5)
+    assert SPANS.calls([held], spans) is None
+    assert SPANS.calls([held], cast("list[Span]", [*spans, 1, 2, 3, 4])) is None
+    with pytest.raises(TypeError, match="calls takes 2 arguments"):
+        SPANS.calls(members)  # type: ignore[call-arg]  # what the checker forbids

@@ -130,7 +130,7 @@ def test_one_refused_score_does_not_cost_the_others(server: Recorder) -> None:
 def test_ids_that_are_none_are_counted(server: Recorder) -> None:
     """A trace whose id is none of OpenTelemetry's cannot be named to MLflow, and is counted."""
     of = result()
-    of.run.trace.trace_id = "mine"
+    of.run.trace.key = "mine"
     sink = MlflowSink(scores="all")
     sink.emit([of])
     sink.close()

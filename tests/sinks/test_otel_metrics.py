@@ -160,7 +160,7 @@ def test_many_runs_are_not_remembered_for_ever(server: OtlpServer) -> None:
     sink = OtelMetricsSink(provider)
     one = of(scores=())
     for number in range(1, 10_050):
-        one.run.trace.trace_id = trace_id(number)
+        one.run.trace.key = trace_id(number)
         sink.emit([one])
     assert 10_000 == len(sink._seen)
     provider.shutdown()

@@ -110,7 +110,7 @@ def test_a_store_that_is_always_written_to_stays_within_its_limit(tmp_path: Path
     with Store.open(path, max_bytes=2_000_000) as store:
         for round_ in range(50):
             for at, result in enumerate(base):
-                result.run.trace.trace_id = f"{round_ * 100 + at:032x}"
+                result.run.trace.key = f"{round_ * 100 + at:032x}"
             store.add(base)
             sizes.append(size_of(path))
     assert 20_000_000 > max(sizes)

@@ -91,7 +91,7 @@ def test_ten_thousand_runs(tmp_path: Path) -> None:
             batch = []
             for result in (*base, *base):
                 number += 1
-                result.run.trace.trace_id = f"{number:032x}"
+                result.run.trace.key = f"{number:032x}"
                 batch.append(result)
                 if len(batch) == len(base):
                     store.add(batch)

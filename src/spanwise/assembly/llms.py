@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 from spanwise import conventions, pricing
 from spanwise.assembly import plain, running
@@ -21,26 +20,30 @@ from spanwise.model.trace import Run
 
 def llm_calls(run: Run) -> tuple[LLMCall, ...]:
     """The logical model calls, by start; none where a span holds a number of them that it does not tell."""
-    groups = run.llm_groups
-    outer = [group[0] for group in groups]
-    if not GOOGLE.isdisjoint([span.raw.scope.name for span in outer]) and any(
-        _calls_by_itself(run, group) for group in groups if group[0].raw.scope.name in GOOGLE
-    ):
-        return ()
-    found = _calls(run, groups)
-    if not conventions.SUMMING.isdisjoint([span.dialect for span in outer]):
-        for call in running.take_apart(run, found):
-            call.cost_usd, call.cost_estimated = _cost(call.usage, call.start_ns)
+    found, odd = _calls(run)
+    if odd:  # what is plain is none of these
+        if any(group[0].raw.scope.name in GOOGLE and _calls_by_itself(run, group) for group in odd):
+            return ()
+        if not conventions.SUMMING.isdisjoint([group[0].dialect for group in odd]):
+            for call in running.take_apart(run, found):
+                call.cost_usd, call.cost_estimated = _cost(call.usage, call.start_ns)
     holding = [span for span in run.by_kind.get("agent", ()) if span.dialect in conventions.HOLDING]
     held = [call for span in holding for call in _held(run, span)] if holding else ()
     return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
 
 
-def _calls(run: Run, groups: Sequence[Sequence[Span]]) -> list[LLMCall]:
-    """The calls of these groups of spans."""
+def _calls(run: Run) -> tuple[list[LLMCall], list[Sequence[Span]]]:
+    """The calls of the run's groups of spans, and those groups that take a closer look than plain ones."""
+    odd: list[Sequence[Span]] = []
+
+    def look(group: Sequence[Span]) -> LLMCall:
+        odd.append(group)
+        return _call(run, group)
+
+    groups = run.llm_groups
     if plain.READER is not None:
-        return plain.READER.llm_calls(groups, partial(_call, run), run.trace.pause)
-    return [_call(run, group) for group in run.trace.paced(groups)]
+        return plain.READER.llm_calls(groups, look, run.trace.pause), odd
+    return [look(group) for group in run.trace.paced(groups)], odd
 
 
 def _calls_by_itself(run: Run, group: Sequence[Span]) -> bool:

@@ -9,6 +9,7 @@ from spanwise import conventions, pricing
 from spanwise.assembly.verdicts import says_error
 from spanwise.conventions import CONVENTIONS
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._genai_scopes import GOOGLE
 from spanwise.model.calls import LLMCall, ToolCall
 from spanwise.model.content import DECODE, LLMFields
 from spanwise.model.effects import is_control
@@ -39,9 +40,11 @@ def _failure(is_odd: Callable[[RawSpan], bool], span: RawSpan) -> SpanError | No
 
 
 def _models(one: Convention) -> object:
-    """The same of the spans of models."""
+    """The same of the spans of models: none that may hold several calls, or sums of them, is plain."""
     rule = one.plain_models
-    return None if rule is None else (rule.fields, rule.scopes, rule.absent, one is not CONVENTIONS[-1])
+    if rule is None or one.sums:
+        return None
+    return rule.fields, rule.scopes | GOOGLE, rule.absent, one is not CONVENTIONS[-1]
 
 
 def _answers(one: Convention) -> object:

@@ -59,15 +59,8 @@ def build_trace(
         roots, run_roots = _mended(spans, roots, run_roots, repairs, tangled=tangled)
     if unit == "trace" or (not run_roots and not _prepares(spans)):
         run_roots = [-1]
-    return Trace(
-        key,
-        spans,
-        facts=_FACTS,
-        roots=roots,
-        run_roots=run_roots,
-        completeness=_completeness(ordered, roots, flaws, lost),
-        repairs=tuple(repairs),
-    )
+    completeness = _completeness(ordered, roots, flaws, lost)
+    return Trace(key, spans, _FACTS, roots, run_roots, completeness, tuple(repairs))
 
 
 def _prepares(spans: list[Span]) -> bool:

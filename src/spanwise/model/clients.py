@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from spanwise.model.span import LLM_KINDS, Span
+from spanwise.model.span import LLM_KINDS, SPANS, Span
 
 _CLIENTS = frozenset({"com.anthropic.sdk.python", "com.anthropic.sdk.typescript"})
 """Clients of providers that record their requests by themselves, whatever else records them."""
@@ -20,6 +20,11 @@ _MS = 1_000_000
 
 def calls_of(members: Sequence[Span], spans: Sequence[Span]) -> list[list[Span]]:
     """Some model spans of a trace, by start, those of each logical call together, the outermost first."""
+    alone = SPANS.calls(members, spans) if SPANS is not None else None
+    return _calls_of(members, spans) if alone is None else alone
+
+
+def _calls_of(members: Sequence[Span], spans: Sequence[Span]) -> list[list[Span]]:
     inside = [span for span in members if (h := span.holder) >= 0 and spans[h].kind in LLM_KINDS]
     holders = [span.holder for span in inside if not _is_next(span, spans[span.holder])]
     if not holders:

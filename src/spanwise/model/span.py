@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from spanwise.model.raw import Attributes, RawEvent, RawSpan, hex_id
+from spanwise.model.raw import Attributes, RawEvent, RawSpan, Scope, hex_id
 from spanwise.native import core
 
 Kind: TypeAlias = Literal[
@@ -74,7 +74,7 @@ class Span(msgspec.Struct, gc=False):
 
 
 _ROLES = {**dict.fromkeys(RUN_KINDS, 1), **dict.fromkeys(LLM_KINDS, 2)}
-SPANS = None if core is None else core.Spans(raw=RawSpan, span=Span, roles=_ROLES)
+SPANS = None if core is None else core.Spans(raw=RawSpan, span=Span, scope=Scope, roles=_ROLES)
 """What reads the spans of a run in compiled code; None where there is none."""
 
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from operator import attrgetter
 from typing import Protocol, TypeVar, cast
 
+import msgspec
+
 from spanwise.model.calls import (
     Agent,
     Completeness,
@@ -66,57 +68,35 @@ class Facts(Protocol):
     def status(self, span: Span, /) -> SpanStatus: ...
 
 
-class Trace:
+class Trace(msgspec.Struct, eq=False):
     """All spans of one trace id, by start; parents and runs as indices into them."""
 
-    __slots__ = (
-        "bytes",
-        "completeness",
-        "facts",
-        "key",
-        "late",
-        "memo",
-        "pause",
-        "records",
-        "repairs",
-        "revision",
-        "roots",
-        "run_roots",
-        "source",
-        "spans",
-        "trace_id",
-    )
+    key: Key
+    spans: Sequence[Span]
+    facts: Facts
+    roots: Sequence[int]
+    run_roots: Sequence[int]
+    completeness: Completeness
+    repairs: tuple[str, ...] = ()
+    memo: Memo = msgspec.field(default_factory=Memo)
+    source: str = ""
+    bytes: int = 0
+    """About how much memory its records take; 0 where whoever assembled it did not count."""
+    revision: int = 1
+    late: Collection[Key] | None = None
+    """Of a trace that was handed out before, perhaps by another process, the spans that came since; None of new."""
+    records: Mapping[Key, SpanRecord] | None = None
+    """The spans as they came, where whoever assembled it was asked to keep them."""
+    pause: Callable[[], None] | None = None
+    """Called between small pieces of what is read out of the spans, by whoever wants to let others run."""
 
-    def __init__(
-        self,
-        key: str | bytes | int,
-        spans: Sequence[Span],
-        *,
-        facts: Facts,
-        roots: Sequence[int],
-        run_roots: Sequence[int],
-        completeness: Completeness,
-        repairs: tuple[str, ...] = (),
-    ) -> None:
-        self.key = key
-        self.trace_id = hex_trace_id(key)
-        self.spans = spans
-        self.facts = facts
-        self.roots = roots
-        self.run_roots = run_roots
-        self.completeness = completeness
-        self.repairs = repairs
-        self.memo = Memo()
-        self.source = ""
-        self.bytes = 0
-        """About how much memory its records take; 0 where whoever assembled it did not count."""
-        self.revision = 1
-        self.late: Collection[Key] | None = None
-        """Of a trace that was handed out before, perhaps by another process, the spans that came since; None of new."""
-        self.records: Mapping[Key, SpanRecord] | None = None
-        """The spans as they came, where whoever assembled it was asked to keep them."""
-        self.pause: Callable[[], None] | None = None
-        """Called between small pieces of what is read out of the spans, by whoever wants to let others run."""
+    def __repr__(self) -> str:
+        return f"<trace {self.trace_id}, spans: {len(self.spans)}>"
+
+    @property
+    def trace_id(self) -> str:
+        """The id as hex text."""
+        return hex_trace_id(self.key)
 
     @property
     def runs(self) -> tuple[Run, ...]:

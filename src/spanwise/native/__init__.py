@@ -123,6 +123,10 @@ class SpansReader(Protocol):
         """The spans by kind: the twin of `_by_kind` in model/trace.py."""
         ...
 
+    def calls(self, members: Sequence[T], spans: Sequence[T], /) -> list[list[T]] | None:
+        """The spans of models as calls, where each is one: the twin of `_calls_of` in model/clients.py."""
+        ...
+
 
 class CallsReader(Protocol[C_contra, R_co]):
     """Reads a run's tool calls."""
@@ -216,7 +220,9 @@ class Core(Protocol):
         """What reads a record from attributes, as `twin` does."""
         ...
 
-    def Spans(self, *, raw: type, span: type, roles: Mapping[str, int]) -> SpansReader:  # noqa: N802
+    def Spans(  # noqa: N802
+        self, *, raw: type, span: type, scope: type, roles: Mapping[str, int]
+    ) -> SpansReader:
         """A reader of spans of these types; roles tell the kinds that begin a run, 1, and those of model calls, 2."""
         ...
 

@@ -90,6 +90,20 @@ soon_values(const Fields *fields, PyObject *attributes)
     }
 }
 
+/* Asks for the values that a rule reads of the span at a place. */
+static void
+soon_read(FactReader *self, PyObject *sequence, Py_ssize_t at, void *const *rules)
+{
+    PyObject *span, *raw = later(self, sequence, at, &span);
+    PyObject *attributes = raw == NULL ? NULL : slot(raw, self->attributes);
+    Py_ssize_t dialect = attributes != NULL && PyDict_CheckExact(attributes) ? facts_dialect(self, span) : -1;
+    if (dialect >= 0 && rules[dialect] != NULL) {
+        Py_INCREF(attributes);
+        soon_values(rules[dialect], attributes);
+        Py_DECREF(attributes);
+    }
+}
+
 void
 facts_soon(FactReader *self, PyObject *sequence, Py_ssize_t at, void *const *rules)
 {
@@ -102,14 +116,9 @@ facts_soon(FactReader *self, PyObject *sequence, Py_ssize_t at, void *const *rul
     raw = later(self, sequence, at + AHEAD, &span);
     if (raw != NULL)
         soon_keys(slot(raw, self->attributes));
-    raw = rules == NULL ? NULL : later(self, sequence, at + AHEAD / 2, &span);
-    PyObject *attributes = raw == NULL ? NULL : slot(raw, self->attributes);
-    Py_ssize_t dialect = attributes != NULL && PyDict_CheckExact(attributes) ? facts_dialect(self, span) : -1;
-    if (dialect >= 0 && rules[dialect] != NULL) {
-        Py_INCREF(attributes);
-        soon_values(rules[dialect], attributes);
-        Py_DECREF(attributes);
-    }
+    /* A short run has no span so far on: all of its first ones are asked for at once. */
+    for (Py_ssize_t next = at ? at + AHEAD / 2 : 0; rules != NULL && next <= at + AHEAD / 2; next++)
+        soon_read(self, sequence, next, rules);
 }
 
 int

@@ -410,6 +410,8 @@ linker_link(Linker *self, PyObject *const *given, Py_ssize_t number)
     PyObject *spans = PyList_New(0), *roots = PyList_New(0), *runs = PyList_New(0);
     if (spans == NULL || roots == NULL || runs == NULL || number_all(self, ordered, &work) < 0)
         goto done;
+    for (Py_ssize_t i = -2 * AHEAD; i < 0; i++)
+        soon_linked(self, ordered, i);
     for (Py_ssize_t i = 0; i < count; i++) {
         if (pause != Py_None && i % PACE == 0) {
             PyObject *over = PyObject_CallNoArgs(pause);

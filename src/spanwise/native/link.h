@@ -31,18 +31,18 @@ typedef struct {
     uint64_t sieve[SIEVE]; /* by a name's hash the marks, as bits, whose key that name may be */
 } Linker;
 
-/* A span further on in a list; NULL behind its end, and where it is none. */
+/* A span further on in a list; NULL outside of it, and where it is none. */
 static inline PyObject *
 linker_later(Linker *self, PyObject *raws, Py_ssize_t at)
 {
-    PyObject *raw = at < PyList_GET_SIZE(raws) ? PyList_GET_ITEM(raws, at) : NULL;
+    PyObject *raw = at >= 0 && at < PyList_GET_SIZE(raws) ? PyList_GET_ITEM(raws, at) : NULL;
     return raw != NULL && Py_IS_TYPE(raw, self->raw_type) ? raw : NULL;
 }
 
 ASKING
 linker_soon(PyObject *raws, Py_ssize_t at)
 {
-    if (at < PyList_GET_SIZE(raws))
+    if (at >= 0 && at < PyList_GET_SIZE(raws))
         soon_whole(PyList_GET_ITEM(raws, at));
 }
 

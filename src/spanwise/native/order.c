@@ -149,6 +149,10 @@ linker_order(Linker *self, PyObject *raws)
     Ids ids = {0};
     PyObject *found = NULL;
     int sorted = 1, odd = ids_init(&ids, count) < 0;
+    for (Py_ssize_t i = 0; i < 2 * AHEAD; i++)
+        linker_soon(raws, i);
+    for (Py_ssize_t i = 0; i < AHEAD; i++)
+        soon_ordered(self, raws, i - AHEAD);
     for (Py_ssize_t i = 0; i < count && !odd; i++) {
         PyObject *raw = PyList_GET_ITEM(raws, i);
         soon_ordered(self, raws, i);

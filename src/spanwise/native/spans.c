@@ -1,7 +1,8 @@
-/* Spans: a run's spans by kind, and as numbers for what its time went by on.
+/* Spans: a run's spans by kind, those of models by call, and as numbers for what its time went by on.
  *
- * The twin of `by_kind` in model/trace.py, and of what `_walked` in model/critical_path.py reads: of a run whose spans all
- * ended and hang below each other, with times of 62 bits.
+ * The twin of `by_kind` in model/trace.py, of `_calls_of` in model/clients.py where each span is a call, and of what
+ * `_walked` in model/critical_path.py reads: of a run whose spans all ended and hang below each other, with times of 62
+ * bits.
  */
 #include "path.h"
 
@@ -12,7 +13,8 @@ typedef struct {
     PyObject_HEAD
     PyTypeObject *raw_type;
     PyTypeObject *span_type;
-    Py_ssize_t raw, kind, index, parent, start_ns, end_ns;
+    PyTypeObject *scope_type;
+    Py_ssize_t raw, kind, index, parent, holder, start_ns, end_ns, scope, scope_name;
     PyObject *roles; /* a dict: kind -> RUNNER or MODEL */
 } Spans;
 
@@ -22,6 +24,7 @@ spans_dealloc(Spans *self)
     PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(self->raw_type);
     Py_XDECREF(self->span_type);
+    Py_XDECREF(self->scope_type);
     Py_XDECREF(self->roles);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
@@ -30,17 +33,18 @@ spans_dealloc(Spans *self)
 static PyObject *
 spans_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"raw", "span", "roles", NULL};
-    PyTypeObject *raw, *span;
+    static char *names[] = {"raw", "span", "scope", "roles", NULL};
+    PyTypeObject *raw, *span, *scope;
     PyObject *roles;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!:Spans", names, &PyType_Type, &raw, &PyType_Type, &span,
-                                     &PyDict_Type, &roles))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!:Spans", names, &PyType_Type, &raw, &PyType_Type, &span,
+                                     &PyType_Type, &scope, &PyDict_Type, &roles))
         return NULL;
     Spans *self = (Spans *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
     self->raw_type = (PyTypeObject *)Py_NewRef((PyObject *)raw);
     self->span_type = (PyTypeObject *)Py_NewRef((PyObject *)span);
+    self->scope_type = (PyTypeObject *)Py_NewRef((PyObject *)scope);
     self->roles = Py_NewRef(roles);
     struct {
         PyTypeObject *of;
@@ -49,6 +53,7 @@ spans_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     } places[] = {
         {raw, "start_ns", &self->start_ns}, {raw, "end_ns", &self->end_ns}, {span, "raw", &self->raw},
         {span, "kind", &self->kind},        {span, "index", &self->index},  {span, "parent", &self->parent},
+        {span, "holder", &self->holder},    {raw, "scope", &self->scope},   {scope, "name", &self->scope_name},
     };
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         *places[i].at = slot_of(places[i].of, places[i].field);
@@ -265,9 +270,72 @@ fail:
     return NULL;
 }
 
+/* The kind of a span as a role; -1 where that takes a closer look, with an exception or without. */
+static int
+role_of(Spans *self, PyObject *span)
+{
+    PyObject *kind = Py_IS_TYPE(span, self->span_type) ? slot(span, self->kind) : NULL;
+    if (kind == NULL || !PyUnicode_CheckExact(kind))
+        return -1;
+    PyObject *role = PyDict_GetItemWithError(self->roles, kind);
+    return role != NULL ? (int)PyLong_AsLong(role) : PyErr_Occurred() ? -1 : 0;
+}
+
+/* Whether a span of a model is a call of its own: it lies in no other call, and its scope bears this name, which is
+ * that of the first; -1 with an exception. */
+static int
+is_one_call(Spans *self, PyObject *span, PyObject *spans, PyObject **name)
+{
+    PyObject *raw = Py_IS_TYPE(span, self->span_type) ? slot(span, self->raw) : NULL;
+    PyObject *scope = raw != NULL && Py_IS_TYPE(raw, self->raw_type) ? slot(raw, self->scope) : NULL;
+    PyObject *own = scope != NULL && Py_IS_TYPE(scope, self->scope_type) ? slot(scope, self->scope_name) : NULL;
+    Py_ssize_t holder;
+    if (own == NULL || !PyUnicode_CheckExact(own) || !is_place(slot(span, self->holder), &holder))
+        return 0;
+    if (*name == NULL)
+        *name = Py_NewRef(own);
+    if (own != *name && PyUnicode_Compare(own, *name) != 0)
+        return PyErr_Occurred() ? -1 : 0;
+    if (holder < 0)
+        return 1;
+    int role = holder < PyList_GET_SIZE(spans) ? role_of(self, PyList_GET_ITEM(spans, holder)) : -1;
+    return role < 0 ? (PyErr_Occurred() ? -1 : 0) : !(role & MODEL);
+}
+
+/* calls(members, spans): each of these spans of models in a list of its own, where each is a call of its own; else
+ * None. `spans` are those of the trace. */
+static PyObject *
+spans_calls(Spans *self, PyObject *const *given, Py_ssize_t number)
+{
+    if (!were_given("calls", number, 2))
+        return NULL;
+    PyObject *members = given[0], *spans = given[1], *name = NULL;
+    if (!PyList_CheckExact(members) || !PyList_CheckExact(spans))
+        Py_RETURN_NONE;
+    PyObject *found = PyList_New(0);
+    int alone = found == NULL ? -1 : 1;
+    for (Py_ssize_t i = 0; alone == 1 && i < PyList_GET_SIZE(members); i++) {
+        PyObject *span = Py_NewRef(PyList_GET_ITEM(members, i));
+        alone = is_one_call(self, span, spans, &name);
+        PyObject *group = alone == 1 ? PyList_New(1) : NULL;
+        if (group != NULL)
+            PyList_SET_ITEM(group, 0, Py_NewRef(span));
+        if (alone == 1 && (group == NULL || PyList_Append(found, group) < 0))
+            alone = -1;
+        Py_XDECREF(group);
+        Py_DECREF(span);
+    }
+    Py_XDECREF(name);
+    if (alone == 1)
+        return found;
+    Py_XDECREF(found);
+    return alone < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 static PyMethodDef methods[] = {
     {"walk", (PyCFunction)spans_walk, METH_VARARGS, "What a run's time went by on."},
     {"kinds", ON_THE_STACK(spans_kinds), "The spans by kind."},
+    {"calls", ON_THE_STACK(spans_calls), "The spans of models, each as a call of its own."},
     {NULL, NULL, 0, NULL},
 };
 
