@@ -43,8 +43,15 @@ def test_who_passed_control(metadata: dict[str, object], expected: HandoffFields
 
 def test_results_that_are_commands() -> None:
     """Of a command the model is told its last tool message; what is no command, or tells nothing, stays as it is."""
-    assert "Successfully transferred to maths" == told_by_command(json.dumps(COMMAND), Memo())
-    untold = [COMMAND, "text", json.dumps({**COMMAND, "more": 1}), '{"graph": 1', json.dumps({**COMMAND, "update": []})]
+    told = [told_by_command(value, Memo()) for value in (COMMAND, json.dumps(COMMAND))]
+    assert ["Successfully transferred to maths"] * 2 == told
+    untold = [
+        {"update": COMMAND["update"]},
+        "text",
+        json.dumps({**COMMAND, "more": 1}),
+        '{"graph": 1',
+        json.dumps({**COMMAND, "update": []}),
+    ]
     assert [None] * 5 == [told_by_command(value, Memo()) for value in untold]
     answered = {**COMMAND, "update": {"messages": [DONE, {"type": "ai", "content": "7"}]}}
     assert DONE["content"] == told_by_command(json.dumps(answered), Memo())

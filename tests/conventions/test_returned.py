@@ -72,6 +72,13 @@ def test_a_tool_of_a_server() -> None:
         (pictures, json.loads(pictures)),
         ('{"type":"text","text":"Error executing tool add: no"}', "Error executing tool add: no"),
         ('[{"id": 1}]', '[{"id": 1}]'),
+        (json.loads(blocks), 6840000.0),
+        (tuple(json.loads(pictures)), tuple(json.loads(pictures))),
+        ({"type": "text", "text": "a"}, "a"),
+        ([{"id": 1}], [{"id": 1}]),
+        ([], []),
+        ({"content": "2"}, {"content": "2"}),
+        (7, 7),
     ):
         attributes = {"gen_ai.tool.name": "add", "gen_ai.tool.call.result": written}
         assert result == _genai.tool(made(attributes=attributes), Memo()).result

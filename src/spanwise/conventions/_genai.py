@@ -15,7 +15,7 @@ from spanwise.conventions import _genai_scopes
 from spanwise.conventions._convention import Convention, PlainAnswers, PlainKind, PlainModels, PlainTools
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, is_unsaid, with_answer_apart
-from spanwise.conventions._langgraph import ENVELOPES, NAMELESS, is_paused, open_message, told_by_command
+from spanwise.conventions._langgraph import ENVELOPES, NAMELESS, is_paused, open_message, open_value, told_by_command
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
 from spanwise.conventions._returned import TEXT_BLOCKS, plain
@@ -107,6 +107,8 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
             said.result = None
         elif result[:5] in ENVELOPES:
             open_message(result, said, memo)
+    elif result is not None:
+        open_value(result, said, memo)
     if span.status_code == STATUS_ERROR and is_paused(span):
         said.paused = True
     return said

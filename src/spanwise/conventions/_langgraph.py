@@ -51,11 +51,11 @@ def passed_from_node(span: RawSpan, memo: Memo, prefix: str) -> HandoffFields | 
 
 
 def told_by_command(result: object, memo: Memo) -> object:
-    """What the model is told by a tool that returned a command, as JSON: its last tool message; None for others."""
-    if not isinstance(result, str) or not result.startswith('{"graph":'):
+    """What the model is told by a tool that returned a command: its last tool message; None for others."""
+    if result is None or (isinstance(result, str) and not result.startswith('{"graph":')):
         return None
     command = mapping_of(memo.json(result))
-    if command is None or not command.keys() <= _COMMAND:
+    if command is None or not {"graph"} <= command.keys() <= _COMMAND:
         return None
     update = mapping_of(command.get("update")) or {}
     for item in reversed(items(update.get("messages")) or ()):
@@ -65,8 +65,20 @@ def told_by_command(result: object, memo: Memo) -> object:
     return None
 
 
-def open_message(result: str, said: ToolFields, memo: Memo) -> None:
-    """Take a call's result out of the tool's message, which names the call; text that is no such message stays."""
+def open_value(result: object, said: ToolFields, memo: Memo) -> None:
+    """Take a call's result, recorded as a value and not as JSON text, out of its message or its blocks of text."""
+    listed = items(result)
+    first = mapping_of(listed[0] if listed else result)
+    if first is None:
+        return
+    if first.get("type") == "text":
+        said.result = plain(result, memo)
+    elif listed is None:
+        open_message(result, said, memo)
+
+
+def open_message(result: object, said: ToolFields, memo: Memo) -> None:
+    """Take a call's result out of the tool's message, which names the call; what is no such message stays."""
     message = tool_message(result, memo)
     if message is not None and message.call_id is not None:
         said.result = message.value
@@ -82,7 +94,7 @@ class ToolMessage(msgspec.Struct, gc=False):
     call_id: str | None = None
 
 
-def tool_message(text: str, memo: Memo) -> ToolMessage | None:
+def tool_message(text: object, memo: Memo) -> ToolMessage | None:
     """A tool's message as Python prints it, alone or in a command, or as `langchain-azure-ai` writes it; else None."""
     decoded = memo.json(text)
     if isinstance(decoded, str):

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._langchain import as_json
 from spanwise.conventions._messages import definition_of, items, message_of, messages_of
 from spanwise.conventions._values import first_int, first_text, mapping_of, text_of
 from spanwise.model.content import (
@@ -145,10 +146,10 @@ def agent_name(span: RawSpan) -> str | None:
 
 def _answer(final: object, memo: Memo) -> str | None:
     """What the run returned; not where it ended to ask for approvals or for results of external tools."""
-    text = text_of(final)
+    text = text_of(final) if final is None or isinstance(final, str) else as_json(final)
     if text is None or is_redacted(text):
         return None
-    fields = mapping_of(memo.json(text)) if text.startswith("{") else None
+    fields = mapping_of(memo.json(final)) if text.startswith("{") else None
     return None if fields is not None and {"calls", "approvals"} <= set(fields) else text
 
 

@@ -126,7 +126,8 @@ def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
         schema = mapping_of(memo.json(get("spring.ai.tool.definition.schema")))
         return (ToolDefinition(name, described, schema),)
     offered = get(_OFFERED)
-    return tuple(ToolDefinition(one) for one in _NAME.findall(offered)) if isinstance(offered, str) else None
+    names = _NAME.findall(offered) if isinstance(offered, str) else items(offered)
+    return None if names is None else tuple(ToolDefinition(one) for one in names if isinstance(one, str))
 
 
 def context(span: RawSpan, memo: Memo) -> ContextFields:
