@@ -7,8 +7,8 @@ import json
 import pytest
 
 from spanwise.conventions._openinference_envelopes import (
-    add_ids,
     asked_messages,
+    complete,
     filled,
     held_messages,
     is_unsaid,
@@ -183,7 +183,7 @@ def test_call_ids_that_only_the_response_tells() -> None:
 
     def ids(*names: str, call_id: str | None = None) -> list[str | None]:
         got = tuple(Message("assistant", (Part("tool_call", "", call_id, name, {}),)) for name in names)
-        add_ids(got, {"output.value": json.dumps([OPENAI_ADD])}, Memo())
+        complete(got, {"output.value": json.dumps([OPENAI_ADD])}, Memo())
         return [message.parts[0].id for message in got]
 
     assert [ADD.parts[0].id] == ids("add")

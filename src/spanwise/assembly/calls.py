@@ -19,6 +19,7 @@ from spanwise.assembly.outputs import judge_outputs
 from spanwise.assembly.requests import adopt_earlier, fill_arguments, is_whole, join, with_handoff_spans
 from spanwise.assembly.results import (
     Talks,
+    named_result,
     pop_result,
     recover_by_step,
     results_by_step,
@@ -195,6 +196,8 @@ def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:
     for request in loose:
         part = pop_result(results, request.part.id, request.agent) if request.part.id else None
         renamed = told.get(id(request))
+        if part is None and renamed is None:
+            part = named_result(talks, (request.part, request.agent, request.at_ns))
         call = _message_call(run, request, part or renamed, listening)
         call.call_id = renamed.id or call.call_id if renamed is not None else call.call_id
         if part is None and request.part.id is not None and call.name in spanned:

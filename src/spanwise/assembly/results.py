@@ -229,6 +229,14 @@ def results_by_step(talks: Talks, asked: Sequence[Asked], known: AbstractSet[str
     return found
 
 
+def named_result(talks: Talks, asked: Asked) -> Part | None:
+    """The result without an id that names the tool which was asked for, told right after that: what became of it."""
+    part, agent, at_ns = asked
+    at = talks.next_of(agent, at_ns) if talks.by_models else None
+    told = () if at is None else _trailing_results(talks.told(at))
+    return next((one for one in reversed(told) if one.id is None and one.name == part.name), None)
+
+
 def _trailing_results(sent: Sequence[Message]) -> list[Part]:
     """The tool results behind the last thing that the model or the user said."""
     out: list[Part] = []

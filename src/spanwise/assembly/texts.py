@@ -16,6 +16,7 @@ from spanwise.assembly import llms, templates
 from spanwise.conventions import first_user_text, last_answer_text
 from spanwise.conventions._genai_scopes import asks_for_tools
 from spanwise.conventions._langchain import as_json, returned
+from spanwise.conventions._smolagents import task_in
 from spanwise.model.calls import Given, Retrieval, ToolCall
 from spanwise.model.content import AgentFields, Memo, Message, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
@@ -46,12 +47,15 @@ def recorded_query(run: Run) -> str | None:
             return said
     searched: Sequence[Retrieval] = ()
     for group in run.llm_groups:
-        asked = first_user_text(llms.messages(run, group).input)
-        if asked:
+        sent = llms.messages(run, group).input
+        asked = first_user_text(sent)
+        if sent and asked:
+            if (task := task_in(group[0].raw, sent)) is not None:
+                return task
             searched = templates.searched_before(run, group[0])
             question = conventions.asked_in(group[0].raw, asked) or templates.question_in(asked, searched)
             if question is not None:
-                return _without_prompt(question, group[0])
+                return _without_prompt(question)
             break
     for span in _runners(run):
         said = conventions.agent(span.raw, memo, span.dialect).query
@@ -88,10 +92,8 @@ def _agent(run: Run, span: Span) -> AgentFields:
     return conventions.agent(span.raw, run.trace.memo, span.dialect)
 
 
-def _without_prompt(asked: str, span: Span) -> str:
-    """The task out of the prompt that CrewAI or smolagents puts around it."""
-    if span.raw.scope.name == "openinference.instrumentation.smolagents":
-        return asked.removeprefix("New task:\n")
+def _without_prompt(asked: str) -> str:
+    """The task out of the prompt that CrewAI puts around it."""
     found = _CREW_PROMPT.match(asked)
     return found.group(1).strip() if found is not None else asked
 

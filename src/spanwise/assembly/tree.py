@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from spanwise.assembly.facts import SpanFacts
 from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link
+from spanwise.assembly.torn import adopted
 from spanwise.conventions import _batches as batches
 from spanwise.model.calls import Completeness
 from spanwise.model.canonical import shown
@@ -55,12 +56,13 @@ def build_trace(
         if spans[at].raw.scope.name in batches.SCOPES:
             tangled = _parted(spans) or tangled
             break
+    torn: frozenset[int] = frozenset()
     if tangled or (flaws[0] and run_roots):
-        roots, run_roots = _mended(spans, roots, run_roots, repairs, tangled=tangled)
+        roots, run_roots, torn = _mended(spans, roots, run_roots, repairs, tangled=tangled)
     if unit == "trace" or (not run_roots and not _prepares(spans)):
         run_roots = [-1]
     completeness = _completeness(ordered, roots, flaws, lost)
-    return Trace(key, spans, _FACTS, roots, run_roots, completeness, tuple(repairs))
+    return Trace(key, spans, _FACTS, roots, run_roots, completeness, tuple(repairs), torn)
 
 
 def _prepares(spans: list[Span]) -> bool:
@@ -104,29 +106,18 @@ def _parted(spans: list[Span]) -> bool:
 
 def _mended(
     spans: list[Span], roots: list[int], run_roots: list[int], repairs: list[str], *, tangled: bool
-) -> tuple[list[int], list[int]]:
-    """Roots and runs once parents that start after their children, or are not here, were seen to."""
+) -> tuple[list[int], list[int], frozenset[int]]:
+    """Roots, runs and torn runs once parents that start after their children, or are not here, were seen to."""
     runners = run_roots
     if tangled:
         roots, run_roots = _untangle(spans, {}, repairs)
-    adopted = _adopted(spans, runners)
-    return _untangle(spans, adopted, repairs) if adopted else (roots, run_roots)
+    homes, torn = adopted(spans, runners)
+    return (*(_untangle(spans, homes, repairs) if homes else (roots, run_roots)), torn)
 
 
-def _adopted(spans: list[Span], run_roots: list[int]) -> dict[int, int]:
-    """For each span whose parent was lost the run in whose time it lies: the parent was most likely part of it."""
-    lost = {s.index for s in spans if s.parent < 0 and s.raw.parent_id is not None and not s.raw.parent_remote}
-    whole = [spans[at] for at in run_roots if spans[at].run not in lost]
-    out: dict[int, int] = {}
-    for at in lost:
-        span = spans[at]
-        around = [run.run for run in whole if run.start_ns <= span.start_ns and span.end_ns <= run.end_ns]
-        if around:
-            out[at] = around[-1]
-    return out
-
-
-def _untangle(spans: list[Span], adopted: Mapping[int, int], repairs: list[str]) -> tuple[list[int], list[int]]:
+def _untangle(
+    spans: list[Span], homes: Mapping[int, tuple[int, int]], repairs: list[str]
+) -> tuple[list[int], list[int]]:
     """Links again, from the roots down: where a parent starts after its child, or parents form a cycle."""
     children: list[list[int]] = [[] for _ in spans]
     for span in spans:
@@ -145,7 +136,7 @@ def _untangle(spans: list[Span], adopted: Mapping[int, int], repairs: list[str])
         while queue:
             at = queue.pop()
             done[at] = 1
-            _inherit(spans, at, adopted, run_roots)
+            _inherit(spans, at, homes, run_roots)
             queue.extend(child for child in children[at] if not done[child])
     if cut:
         repairs.append(f"cycles of parents, each cut at its earliest span: {cut}")
@@ -164,12 +155,13 @@ def _earliest_of_cycle(spans: list[Span], at: int) -> int:
     return first
 
 
-def _inherit(spans: list[Span], at: int, adopted: Mapping[int, int], run_roots: list[int]) -> None:
+def _inherit(spans: list[Span], at: int, homes: Mapping[int, tuple[int, int]], run_roots: list[int]) -> None:
     span = spans[at]
     span.run = span.agent = span.holder = -1
-    if at in adopted:
-        span.run = adopted[at]
-        span.agent = span.run if spans[span.run].kind == "agent" else -1
+    if at in homes:
+        span.run, span.agent = homes[at]
+        if span.run == at:
+            run_roots.append(at)
     if span.parent >= 0:
         above = spans[span.parent]
         span.run, span.agent = above.run, above.agent

@@ -116,7 +116,7 @@ def job_of(run: Run, names: Sequence[str], revision: int) -> Job:
         list(names),
         revision,
         trace.trace_id,
-        run.root,
+        run.mark,
         scopes,
         spans,
         trace.completeness.complete,

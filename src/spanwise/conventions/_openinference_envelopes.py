@@ -185,15 +185,19 @@ def _names(value: object, words: Iterable[str]) -> bool:
     return any(word in value for word in words) if isinstance(value, str) else value is not None
 
 
-def add_ids(got: Iterable[Message], attributes: Attributes, memo: Memo) -> None:
-    """Give flattened calls that lost their ids those of the recorded response."""
+def complete(got: Iterable[Message], attributes: Attributes, memo: Memo) -> None:
+    """Give flattened calls that lost their ids or arguments those of the recorded response.
+
+    What smolagents' models give as a mapping is not flattened, and no arguments are not, either.
+    """
     calls = _parts(got, "tool_call")
-    if all(part.id is not None for part in calls):
+    if all(part.id is not None and part.value for part in calls):
         return
     said = _parts(said_messages(attributes, memo) or (), "tool_call")
     if [part.name for part in said] == [part.name for part in calls]:
         for call, part in zip(calls, said, strict=True):
             call.id = call.id or part.id
+            call.value = call.value or part.value or call.value
 
 
 _REFUSED = re.compile(r'"invalid_tool_calls"\s*:\s*\[\s*\{')

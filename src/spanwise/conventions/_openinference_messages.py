@@ -15,8 +15,8 @@ from spanwise.conventions._dspy import asking, told
 from spanwise.conventions._fields import below
 from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of
 from spanwise.conventions._openinference_envelopes import (
-    add_ids,
     asked_messages,
+    complete,
     filled,
     held_messages,
     refuses,
@@ -49,7 +49,7 @@ _DIGITS = 9
 _DEPTH = 8
 _CONTENTS = frozenset({"content", "message.content"})
 _VALUES = ("arguments", "metadata", "schema")
-_RAN = re.compile(r"Error executing tool '([^']+)'")
+_RAN = re.compile(r"Error executing (?:tool|request to team member) '([^']+)'")
 
 
 def entries(attributes: Attributes, prefix: str, memo: Memo) -> Iterator[tuple[int, str, object]]:
@@ -304,7 +304,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
         return (*_automatic_calls(attributes, memo), *(got or ())) or None
     if got is None:
         return None
-    add_ids(got, attributes, memo)
+    complete(got, attributes, memo)
     if span.scope.name in LANGCHAIN and refuses(attributes):
         return with_refused(got, attributes, memo)
     if span.scope.name == LLAMA_INDEX:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from spanwise.conventions._fields import below, is_text, may_hold
 from spanwise.conventions._messages import ROLES
-from spanwise.conventions._openinference_envelopes import FAILURE_WORDS, refuses, tells_failure
+from spanwise.conventions._openinference_envelopes import FAILURE_WORDS, complete, refuses, tells_failure
 from spanwise.conventions._openinference_messages import (
     HAYSTACK,
     INPUT,
@@ -87,7 +87,10 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
         return ()
     calls = [call for fields in by_index(held) if (call := asked_call(fields, memo)) is not None]
     ids = {call.id for call in calls}
-    return calls if len(ids) == len(calls) and None not in ids else None
+    if len(ids) < len(calls) or None in ids:
+        return None
+    complete((Message("assistant", tuple(calls)),), attributes, memo)
+    return calls
 
 
 def told(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:

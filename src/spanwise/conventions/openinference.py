@@ -48,6 +48,7 @@ from spanwise.conventions._openinference_runs import (
 from spanwise.conventions._openinference_streams import messages, output
 from spanwise.conventions._openinference_tools import given, outcome
 from spanwise.conventions._payloads import invoked
+from spanwise.conventions._smolagents import broke_off
 from spanwise.conventions._values import first_number, first_text, mapping_of, text_of
 from spanwise.model.content import ContextFields, HandoffFields, LLMFields, Memo, ToolFields
 from spanwise.model.raw import Attributes, RawSpan
@@ -247,7 +248,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         call_id,
         failed,
         message=message,
-        uncertain=cut or got.uncertain,
+        uncertain=cut or got.uncertain or broke_off(span),
         paused=bool(span.events) and is_paused(span),
     )
 

@@ -78,6 +78,8 @@ class Trace(msgspec.Struct, eq=False):
     run_roots: Sequence[int]
     completeness: Completeness
     repairs: tuple[str, ...] = ()
+    torn: Collection[int] = ()
+    """Those of `run_roots` that are only the first part of a run, whose own span was lost."""
     memo: Memo = msgspec.field(default_factory=Memo)
     source: str = ""
     bytes: int = 0
@@ -143,12 +145,14 @@ def _by_kind(spans: Iterable[Span]) -> Mapping[str, Sequence[Span]]:
 class Run:
     """One agent run, the unit of evaluation: an outermost agent or workflow span and all below it.
 
-    `root` is the index of that span, or -1 where the trace has none and is one run as a whole.
+    `root` is the index of that span, or -1 where there is none: the trace is one run as a whole, or the span was lost.
+    `mark` is what the run's spans bear as theirs: that index, of a span that was lost the first part's, or -1 for all.
     """
 
     def __init__(self, trace: Trace, root: int) -> None:
         self.trace = trace
-        self.root = root
+        self.mark = root
+        self.root = -1 if root in trace.torn else root
         self._held: dict[Callable[[Run], object], object] = {}
 
     @property
@@ -158,8 +162,8 @@ class Run:
 
     @property
     def run_id(self) -> str:
-        """The root span's id; empty where the whole trace is the run."""
-        return self.trace.spans[self.root].span_id if self.root >= 0 else ""
+        """The root span's id, or the first part's; empty where the whole trace is the run."""
+        return self.trace.spans[self.mark].span_id if self.mark >= 0 else ""
 
     def of_kinds(self, kinds: Collection[str], /) -> Sequence[Span]:
         """The spans of any of some kinds, by start."""
@@ -171,12 +175,10 @@ class Run:
     @lazy
     def spans(self) -> Sequence[Span]:
         """The spans of this run, by start."""
-        if self.root < 0 or (
-            len(self.trace.run_roots) == 1 == len(self.trace.roots) and self.root == self.trace.roots[0]
-        ):
+        mark = self.mark
+        if mark < 0 or (len(self.trace.run_roots) == 1 == len(self.trace.roots) and mark == self.trace.roots[0]):
             return self.trace.spans
-        root = self.root
-        return [span for span in self.trace.spans if span.run == root]
+        return [span for span in self.trace.spans if span.run == mark]
 
     @lazy
     def by_kind(self) -> Mapping[str, Sequence[Span]]:

@@ -45,7 +45,7 @@ def show_run(to: Console, *, run: Run, everything: bool = False, content: bool =
 
 def _title(run: Run) -> str:
     trace = run.trace
-    number = 1 + trace.run_roots.index(run.root) if len(trace.run_roots) > 1 else 0
+    number = 1 + trace.run_roots.index(run.mark) if len(trace.run_roots) > 1 else 0
     which = f", run {number} of {len(trace.run_roots)}" if number else ""
     source = f"{visible(trace.source)}, " if trace.source else ""
     return f"{source}trace {visible(trace.trace_id)}{which}"

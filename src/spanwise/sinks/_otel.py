@@ -35,10 +35,10 @@ _TYPE = re.compile(r"[A-Za-z_][\w.]*(?=: )")
 
 
 def subject_of(run: Run) -> Span | None:
-    """The span that a run's scores are about: its own root, or the trace's where the whole trace is the run."""
-    if run.root_span is not None:
-        return run.root_span
+    """The span that a run's scores are about: its own root or first part, or the trace's where that is the run."""
     trace = run.trace
+    if run.mark >= 0:
+        return trace.spans[run.mark]
     return trace.spans[trace.roots[0]] if trace.roots else trace.spans[0] if trace.spans else None
 
 

@@ -219,7 +219,7 @@ def _gathered(lists: Iterable[Sequence[str]], shape: Shape) -> Encoded:
 def trace_row(of: Run, shape: Shape) -> Row:
     """The row of a run's trace, told as one run whatever runs it holds."""
     trace = of.trace
-    run = of if [*trace.run_roots] == [of.root] else Run(trace, -1)
+    run = of if [*trace.run_roots] == [of.mark] else Run(trace, -1)
     everything = shape.content == "all"
     tokens = run.tokens
     used = None if tokens is None else [count for count in (tokens.input, tokens.output) if count is not None]

@@ -1,0 +1,66 @@
+"""Runs whose own span was lost: the run crashed or was killed, and only what it was made of arrived.
+
+Such parts stand side by side below one parent that nobody saw. So do ten runs of agents below one request that was not
+recorded, which stay ten: only where something among them is part of a run by what it is (a step, a graph's node) do
+they belong together, and then nothing but other agents and workflows is not of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from spanwise.conventions._parts import is_part
+from spanwise.model.raw import Key
+from spanwise.model.span import RUN_KINDS, Span
+
+
+def adopted(spans: Sequence[Span], run_roots: Iterable[int]) -> tuple[dict[int, tuple[int, int]], frozenset[int]]:
+    """For each span whose parent was lost its run and its agent, and the runs that begin with a mere part.
+
+    It belongs to the run in whose time it lies, whose parent was most likely part of that; else to the first of the
+    parts that it stands beside. That first part stands for the agent that was lost, whose talk is another's in either.
+    """
+    lost = [s for s in spans if s.parent < 0 and s.raw.parent_id is not None and not s.raw.parent_remote]
+    alone = {span.index for span in lost}
+    runs = {at: spans[at].run for at in run_roots if spans[at].run not in alone}
+    torn: list[int] = []
+    out: dict[int, tuple[int, int]] = {}
+    for group in _together(lost):
+        first = group[0]
+        home = _around(group, spans, runs)
+        agent = first.index if len(group) > 1 else home if home >= 0 and spans[home].kind == "agent" else -1
+        if home < 0 and len(group) > 1:
+            home = first.index
+            torn.append(home)
+            # What lies within the time of a part is a run within this one.
+            runs.update((span.index, home) for span in group if span.kind in RUN_KINDS)
+        if home >= 0:
+            out.update((span.index, (home, agent)) for span in group)
+    return out, frozenset(torn)
+
+
+def _around(group: Sequence[Span], spans: Sequence[Span], runs: dict[int, int]) -> int:
+    """The run in whose time, or in that of whose part, some spans lie; -1 for none."""
+    start, end = group[0].start_ns, group[0].end_ns
+    for span in group:
+        start, end = min(start, span.start_ns), max(end, span.end_ns)
+    around = [run for at, run in runs.items() if spans[at].start_ns <= start and end <= spans[at].end_ns]
+    return around[-1] if around else -1
+
+
+def _together(lost: Iterable[Span]) -> Iterable[list[Span]]:
+    """The spans, those that belong together as one, the first part in front."""
+    by_parent: dict[Key | None, list[Span]] = {}
+    for span in lost:
+        by_parent.setdefault(span.raw.parent_id, []).append(span)
+    for beside in by_parent.values():
+        group = _parts(beside) if len(beside) > 1 else ()
+        if group:
+            yield group
+        yield from ([span] for span in beside if span not in group)
+
+
+def _parts(beside: Sequence[Span]) -> list[Span]:
+    """The parts of a run among what stands below one lost parent, with all that is no run: nothing if none is one."""
+    parts = [span for span in beside if span.kind in RUN_KINDS and is_part(span.raw)]
+    return [*parts, *(span for span in beside if span.kind not in RUN_KINDS)] if parts else []

@@ -1,0 +1,100 @@
+"""Runs whose own span was lost: their parts are one run, and what only stands beside them is not of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from spanwise.assembly.tree import build_trace
+from spanwise.model.raw import RawSpan
+from spanwise.model.trace import Run
+from tests.making import agent, span, span_id, tool
+from tests.recordings_io import remade, spans
+
+
+def runs_of(*raws: RawSpan) -> tuple[Run, ...]:
+    """The runs of some spans of one trace."""
+    return build_trace(raws[0].trace_id, raws).runs
+
+
+def step(number: int, *, parent: int, end: int) -> RawSpan:
+    """A step of an agent's loop."""
+    attributes = {"gen_ai.operation.name": "execute_event_loop_cycle"}
+    return span(number, parent=parent, name="execute_event_loop_cycle", end=end, attributes=attributes)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "langchain__langsmith-otel__create_agent_parallel_hallucinated",
+        "langgraph__langfuse",
+        "langgraph__openinference",
+        "llama-index__openinference",
+        "openai-agents__openinference",
+        "smolagents__openinference",
+        "smolagents__openinference__codeagent",
+        "strands__builtin",
+        "strands__openinference",
+        "vercel-ai__genai",
+    ],
+)
+def test_a_run_that_never_ended(name: str) -> None:
+    """What had been exported when a run was killed is one run, with the calls and the time of all of it."""
+    raws = spans(name)
+    (whole,) = runs_of(*raws)
+    around = {whole.trace.spans[0].raw.span_id}
+    if name.startswith("openai-agents"):  # the trace, the workflow and the agent each have a span
+        around = {one.span_id for one in raws[:3]}
+    left = [raw for raw in raws if raw.span_id not in around]
+    (run,) = runs_of(*left)
+    assert run.root_span is None
+    assert run.query == whole.query
+    assert [call.name for call in run.tool_calls] == [call.name for call in whole.tool_calls]
+    assert [call.status for call in run.tool_calls] == [call.status for call in whole.tool_calls]
+    assert len(run.llm_calls) == len(whole.llm_calls)
+    assert (run.start_ns, run.end_ns) == (min(raw.start_ns for raw in left), max(raw.end_ns for raw in left))
+    assert not run.completeness.complete
+
+
+def test_runs_under_one_lost_request() -> None:
+    """Agents that stand side by side below a parent that nobody saw are runs of their own, each with its steps."""
+    raws = [one for n in range(10, 20) for one in (agent(n, parent=99), step(n + 100, parent=n, end=n + 110))]
+    assert [span_id(n) for n in range(10, 20)] == [run.run_id for run in runs_of(*raws)]
+
+
+def test_what_stands_beside_the_parts() -> None:
+    """An agent that runs where another one's crash left its context is no part; a model that was asked there is."""
+    asked = span(5, parent=99, end=9, attributes={"gen_ai.operation.name": "chat"})
+    crashed = (asked, step(10, parent=99, end=20), step(30, parent=99, end=40), tool(31, parent=30, end=35))
+    later = (agent(50, parent=99), step(51, parent=50, end=60))
+    first, second = runs_of(*crashed, *later)
+    assert [5, 10, 30, 31] == [int(one.span_id, 16) for one in first.spans]
+    assert (span_id(10), None, (5, 40), 1) == (
+        first.run_id, first.root_span, (first.start_ns, first.end_ns), len(first.llm_calls)
+    )  # fmt: skip
+    assert (span_id(50), span_id(50)) == (second.run_id, second.root_span and second.root_span.span_id)
+    assert [50, 51] == [int(one.span_id, 16) for one in second.spans]
+
+
+def test_one_crash_below_another() -> None:
+    """Parts of another lost parent are a run, unless they lie within the time of a part: then of an agent in it."""
+    outer = (step(10, parent=99, end=20), step(30, parent=99, end=80))
+    inner = (step(40, parent=98, end=50), step(51, parent=98, end=60))
+    (run,) = runs_of(*outer, *inner)
+    assert [10, 30, 40, 51] == [int(one.span_id, 16) for one in run.spans]
+    assert [0, 0, 2, 2] == [one.agent for one in run.spans]
+    after = (step(90, parent=98, end=95), step(96, parent=98, end=97))
+    assert [span_id(10), span_id(90)] == [run.run_id for run in runs_of(*outer, *after)]
+    (run,) = runs_of(agent(1), *inner)
+    assert (span_id(1), [-1, 1, 1]) == (run.run_id, [one.parent if one.index == 0 else one.agent for one in run.spans])
+
+
+def test_a_single_part_is_its_own_run() -> None:
+    """A part that stands alone has nothing to be put together with."""
+    (run,) = runs_of(step(10, parent=99, end=20), tool(11, parent=10, end=15))
+    assert (span_id(10), span_id(10)) == (run.run_id, run.root_span and run.root_span.span_id)
+
+
+def test_parts_of_a_remote_parent_are_not_lost() -> None:
+    """What another process called hangs below a span that is recorded there."""
+    raws = [remade(step(n, parent=99, end=n + 5), parent_remote=True) for n in (10, 20)]
+    assert [span_id(10), span_id(20)] == [run.run_id for run in runs_of(*raws)]
