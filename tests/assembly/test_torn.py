@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spanwise.assembly.tree import build_trace
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawSpan, Scope
 from spanwise.model.trace import Run
 from tests.making import agent, span, span_id, tool
 from tests.recordings_io import remade, spans
@@ -98,3 +98,16 @@ def test_parts_of_a_remote_parent_are_not_lost() -> None:
     """What another process called hangs below a span that is recorded there."""
     raws = [remade(step(n, parent=99, end=n + 5), parent_remote=True) for n in (10, 20)]
     assert [span_id(10), span_id(20)] == [run.run_id for run in runs_of(*raws)]
+
+
+def test_what_lay_within_a_lost_part() -> None:
+    """Beside the only run, whose span was lost, a part of a lost part is of it: a call in a step that never ended."""
+    task = {"traceloop.span.kind": "task", "gen_ai.operation.name": "execute_task"}
+    scope = Scope("opentelemetry.instrumentation.llamaindex", "", {})
+    steps = [span(n, parent=99, name="BaseWorkflowAgent.task", attributes=task, scope=scope) for n in (10, 30)]
+    inner = span(50, parent=98, name="OpenAI.task", attributes=task, scope=scope)
+    (run,) = runs_of(*steps, inner)
+    assert [10, 30, 50] == [int(one.span_id, 16) for one in run.spans]
+    lost = next(one for one in run.missing if one.field == "answer")
+    assert "The run's own span was lost: it crashed or was killed, or is still to come." == lost.why
+    assert 2 == len(runs_of(agent(1), *[remade(one, start_ns=one.start_ns + 2000, end_ns=0) for one in steps]))

@@ -19,7 +19,8 @@ from spanwise.model.content import (
     ToolFields,
 )
 from spanwise.model.raw import RawSpan
-from tests.recordings_io import made
+from tests.making import run_of
+from tests.recordings_io import made, remade
 from tests.recordings_io import spans as recorded
 
 RECORDING = "llama-index__traceloop"
@@ -244,3 +245,13 @@ def test_what_is_indexed_is_no_question() -> None:
     """Texts that are embedded, by the class of the embedding, were asked by nobody."""
     for name in ("OpenAIEmbedding.workflow", "HuggingFaceEmbedding.task"):
         assert "embedding" == traceloop.kind(task(name, given={"texts": ["Paris is big."]}, returned=[[0.5]]))
+
+
+def test_the_agent_of_a_stream() -> None:
+    """Of a stream no response is recorded: the step that sets the agent up names it."""
+    ready = {"input": [{"role": "user", "blocks": []}], "current_agent_name": "helper"}
+    root = task("FunctionAgent.workflow")
+    step = remade(
+        task("BaseWorkflowAgent.task", given={"ctx": {}}, returned=ready), span_id="a", parent_id=root.span_id
+    )
+    assert ["helper"] == [agent.name for agent in run_of(root, step).agents]

@@ -180,6 +180,12 @@ def test_an_unknown_name_that_ran() -> None:
     ) == score.recommendations
 
 
+def test_only_the_schema_of_the_output_is_offered() -> None:
+    """Where only tools are recorded by which the run gave its output, nobody knows which others it was offered."""
+    run = run_of(offering({"name": "final_answer"}), call(1, "search"), call(2, "final_answer"))
+    assert "not_applicable" == ToolSelection()(run).status
+
+
 def test_many_tools_offered() -> None:
     """The list of offered tools is cut; an empty one is called so."""
     many = ToolSelection()(run_of(offering(*({"name": f"t{n}"} for n in range(9))), call(1, "x", failed=True)))

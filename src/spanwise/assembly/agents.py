@@ -7,6 +7,7 @@ from typing import cast
 
 from spanwise import conventions
 from spanwise.conventions._langgraph import NAMELESS
+from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX
 from spanwise.model.calls import Agent, Handoff, Retrieval, ToolCall
 from spanwise.model.content import RetrievalFields
 from spanwise.model.effects import passes_control
@@ -30,6 +31,10 @@ def agents(run: Run) -> tuple[Agent, ...]:
         for span in run.spans:
             name = span.attributes.get("gen_ai.agent.name")
             node = span.kind == "workflow" and span.attributes.get("gen_ai.operation.name") == "invoke_agent"
+            if (
+                name is None and span.raw.scope.name == LLAMA_INDEX
+            ):  # of a stream only the step before it names the agent
+                name = conventions.agent(span.raw, memo, span.dialect).name
             if isinstance(name, str) and name not in ("", NAMELESS) and not node:  # a node is said to be one, too
                 spans.setdefault(name, []).append(span.index)
     passing = _passing(run)

@@ -74,10 +74,14 @@ def _answer(run: Run) -> Missing | None:
         return None
     if texts.recorded_answer(run):
         return Missing(field="answer", why="The answer was removed from the spans.")
-    if _asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
-        return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
     if _failed_last(run):
         return Missing(field="answer", why="The last model call failed: no answer followed.")
+    if run.root < 0 <= run.mark:
+        return Missing(
+            field="answer", why="The run's own span was lost: it crashed or was killed, or is still to come."
+        )
+    if _asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
+        return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
     if _answered_nothing(run):
         return Missing(field="answer", why="The last model call answered without a word.")
     if run.llm_groups and _was_left(run, run.llm_groups[-1]):

@@ -13,10 +13,12 @@ from typing import cast
 
 from spanwise import conventions
 from spanwise.assembly import llms, templates
-from spanwise.conventions import first_user_text, last_answer_text
+from spanwise.conventions import first_user_text, last_answer_text, llama_index
 from spanwise.conventions._genai_scopes import asks_for_tools
 from spanwise.conventions._langchain import as_json, returned
+from spanwise.conventions._openinference_messages import LLAMA_INDEX
 from spanwise.conventions._smolagents import task_in
+from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX as OPENLLMETRY_LLAMA_INDEX
 from spanwise.model.calls import Given, Retrieval, ToolCall
 from spanwise.model.content import AgentFields, Memo, Message, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
@@ -29,6 +31,7 @@ _CREW_PROMPT = re.compile(
 _NODE = re.compile(r"\w+")
 _THREAD, _THREAD_RUN = "gen_ai.thread.id", "gen_ai.thread.run.id"
 _MODELS = frozenset({"assistant", "model", "ai"})
+_LLAMA_INDEX = frozenset({LLAMA_INDEX, OPENLLMETRY_LLAMA_INDEX, llama_index.SCOPE})
 
 
 def query(run: Run) -> str | None:
@@ -110,6 +113,8 @@ def recorded_answer(run: Run) -> str | None:
     root = run.root_span
     if root is not None:
         said = conventions.agent(root.raw, memo, root.dialect).answer
+        if said and root.raw.scope.name in _LLAMA_INDEX:  # prints the text, and cuts what stands behind it
+            return _typed_answer(run) or said
         if said:
             return _last_text(run, said) if conventions.CONVENTIONS[root.dialect].strings_texts else said
     inside = _inside_tools(run)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from spanwise.conventions._parts import is_part
+from spanwise.conventions._parts import is_inner, is_part
 from spanwise.model.raw import Key
 from spanwise.model.span import RUN_KINDS, Span
 
 
-def adopted(spans: Sequence[Span], run_roots: Iterable[int]) -> tuple[dict[int, tuple[int, int]], frozenset[int]]:
+def adopted(spans: Sequence[Span], run_roots: Sequence[int]) -> tuple[dict[int, tuple[int, int]], frozenset[int]]:
     """For each span whose parent was lost its run and its agent, and the runs that begin with a mere part.
 
     It belongs to the run in whose time it lies, whose parent was most likely part of that; else to the first of the
@@ -36,6 +36,10 @@ def adopted(spans: Sequence[Span], run_roots: Iterable[int]) -> tuple[dict[int, 
             runs.update((span.index, home) for span in group if span.kind in RUN_KINDS)
         if home >= 0:
             out.update((span.index, (home, agent)) for span in group)
+    if len(torn) == 1 and len(run_roots) == len(alone.intersection(run_roots)):
+        # Nothing else is here: what was lost was a part of this run.
+        inner = (span for span in lost if span.index not in out and is_part(span.raw) and is_inner(span.raw))
+        out.update((span.index, (torn[0], torn[0])) for span in inner)
     return out, frozenset(torn)
 
 

@@ -327,7 +327,7 @@ def definitions_of(value: object, memo: Memo) -> tuple[ToolDefinition, ...] | No
 def definition_of(value: object) -> ToolDefinition | None:
     """One tool definition: a bare name, or a mapping in OpenAI's, Anthropic's, Bedrock's or MCP's form."""
     if isinstance(value, str) and value:
-        return ToolDefinition(value)
+        return None if value[0] == "<" else ToolDefinition(value)  # a printed object is no name
     fields = mapping_of(value)
     if fields is None:
         return None

@@ -56,6 +56,7 @@ def _result(recorded: str, memo: Memo) -> object:
         got.failed
         or got.uncertain
         or got.call_id is not None
+        or got.control
         or (isinstance(said, str) and said.startswith(("Tool not", "Error: ")))
     )
     return None if odd else said

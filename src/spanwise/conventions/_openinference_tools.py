@@ -48,6 +48,8 @@ class Outcome(msgspec.Struct):
     """What it gave back may be data, or say that it failed."""
     name: str | None = None
     """Whose message it is, where that bears a name."""
+    control: bool = False
+    """It is what was given, as the type that the run's output has: no tool did any work."""
 
 
 def given(attributes: Attributes, memo: Memo, *, beeai: bool = False) -> Given:
@@ -157,7 +159,9 @@ def _from_llama_index(fields: Fields, memo: Memo) -> Outcome | None:
         return None
     raw = fields.get("raw_output")
     value = fields.get("blocks", fields.get("content")) if raw is None else raw
-    return Outcome(plain(value, memo), fields.get("is_error") is True)
+    typed = mapping_of(raw)
+    named = (mapping_of(fields.get("raw_input")) or {}).get("kwargs") if typed else None
+    return Outcome(plain(value, memo), fields.get("is_error") is True, control=named is not None and named == typed)
 
 
 def _from_response(fields: Fields, memo: Memo) -> Outcome | None:

@@ -32,6 +32,14 @@ _CALLED = ("opentelemetry.instrumentation.langchain", "opentelemetry.instrumenta
 """Where what has a parent in the framework is a task, whatever stands around the framework."""
 
 
+def is_inner(span: RawSpan) -> bool:
+    """Whether a part is one of another part: a call within a step, a chain within a node."""
+    if span.scope.name in _CALLED:
+        return "Agent" not in span.name and _NODE_KEYS[-1] not in span.attributes
+    metadata = span.attributes.get("metadata")
+    return isinstance(metadata, str) and f'"{_NODE}"' in metadata and f'"{_NODE}": "{span.name}"' not in metadata
+
+
 def is_part(span: RawSpan) -> bool:
     """Whether a span of an agent or workflow is only a part of one, whose own span stands above it."""
     get, scope = span.attributes.get, span.scope.name

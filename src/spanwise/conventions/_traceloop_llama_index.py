@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from spanwise.conventions._langchain import structured_response
 from spanwise.conventions._messages import definitions_of
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, reply
@@ -88,7 +89,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         result = returned["tool_output"]
     found = outcome(result, memo)
     name = first_text(attributes, "tool.name") or (first_text(returned, "tool_name") if returned is not None else None)
-    return ToolFields(name, called, found.value, call_id, found.failed)
+    return ToolFields(name, called, found.value, call_id, found.failed, control=found.control)
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
@@ -113,7 +114,8 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
     if name is None and attributes.get("traceloop.span.kind") == "agent":
         name = first_text(attributes, "traceloop.entity.name")
     given = attributes.get(_INPUT)
-    return AgentFields(name, None if given is None else asked(given, memo), answered(returned, memo))
+    answer = structured_response(inner) or answered(returned, memo)
+    return AgentFields(name, None if given is None else asked(given, memo), answer)
 
 
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:

@@ -31,12 +31,14 @@ from spanwise.model.content import (
 from spanwise.model.raw import EMPTY, Attributes, RawSpan
 from spanwise.model.span import Kind
 
+SCOPE = "llamaindex.opentelemetry.tracer"
 SUMMARY = "llamaindex.step.input_summary"
 _STEP = "llamaindex.step.input_event"
 _ID = re.compile(r"-[0-9a-f]{8}-[0-9a-f-]{27}\Z")
 _CUT = 53
 """Length of a string that was cut: 50 characters and three dots."""
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|['"]|[\[({]|[\])}]|,|[^'"\[\](){},]+""", re.DOTALL)
+_CLASS = re.compile(r"<class '(?:.*\.)?(\w+)'>")
 _FIELD = re.compile(r"\s*([A-Za-z_]\w*)=")
 
 
@@ -251,6 +253,14 @@ def _document(fields: Mapping[str, object]) -> Document:
     return Document(first_text(node, "id_"), first_number(fields, "score"), text, names)
 
 
+def typed_as(span: RawSpan) -> str | None:
+    """The type in which a model's last answer is put, which it is offered as a tool."""
+    if span.scope.name != SCOPE or not span.name.endswith("structured_predict"):
+        return None
+    found = _CLASS.search(str(_event(span, "LLMStructuredPredictStartEvent").get("output_cls")))
+    return found.group(1) if found is not None else None
+
+
 def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     """The tools that the model was offered."""
     return definitions_of(_started(span).get("additional_kwargs.tools"), memo)
@@ -259,7 +269,7 @@ def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
 CONVENTION = Convention(
     name="llama_index",
     title="LlamaIndex",
-    scopes=("llamaindex.opentelemetry.tracer",),
+    scopes=(SCOPE,),
     kind=kind,
     tool=tool,
     llm=llm,

@@ -250,6 +250,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         message=message,
         uncertain=cut or got.uncertain or broke_off(span),
         paused=bool(span.events) and is_paused(span),
+        control=got.control,
     )
 
 

@@ -91,7 +91,7 @@ class ToolSelection:
         return _against(run, calls, expected, source, "tools with side effects" if self.effects_only else "tools")
 
     def _without_expectation(self, run: Run, calls: Sequence[ToolCall], forbidden: tuple[str, ...]) -> Score:
-        tools = run.tool_definitions
+        tools = _offered(run)
         offered = {tool.name: tool for tool in tools or ()}
         idle = never_ran(run)
         invented = [call for call in idle if call.name not in offered] if idle and tools is not None else []
@@ -138,6 +138,16 @@ class ToolSelection:
 
 
 # Against an expectation
+
+
+def _offered(run: Run) -> tuple[ToolDefinition, ...] | None:
+    """The tools that the run was offered; None where only those are recorded by which it gave its output.
+
+    A ReAct agent's tools stand in its prompt, the schema of its typed answer is offered as a tool.
+    """
+    tools = run.tool_definitions
+    outputs = {call.name for call in run.tool_calls if call.control} if tools else set[str]()
+    return None if tools and outputs.issuperset(tool.name for tool in tools) else tools
 
 
 def _against(run: Run, calls: Sequence[ToolCall], expected: tuple[str, ...], source: str, kind: str) -> Score:
