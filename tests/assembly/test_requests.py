@@ -53,6 +53,21 @@ def test_arguments_decide_between_calls_of_one_name() -> None:
     assert [("c2", "two"), ("c1", "one")] == [(call.call_id, call.result) for call in run.tool_calls]
 
 
+def test_ids_that_count_anew_in_every_step() -> None:
+    """A call that is made again under the id of the first, after its result was told, is another call, in its place."""
+    one, two = ("search_0", "search", {"q": "a"}), ("ping_1", "ping", {})
+    sent: list[dict[str, object]] = [user("?")]
+    spans = [agent(1)]
+    for number, asked in enumerate(((one, two), (("other_0", "other", {}), two), (one,))):
+        spans.append(chat(2 + 10 * number, parent=1, sent=[*sent], got=[asks(*asked)]))
+        spans.append(chat(7 + 10 * number, parent=1, sent=[*sent], got=[asks(*asked)]))  # recorded twice
+        sent += [asks(*asked), returns(*((str(call[0]), f"{call[1]} {number}") for call in asked))]
+    run = run_of(*spans, chat(50, parent=1, sent=sent, got=[says("done")]))
+    expected = [("search", 0), ("ping", 0), ("other", 1), ("ping", 1), ("search", 2)]
+    assert [f"{name} {number}" for name, number in expected] == [call.result for call in run.tool_calls]
+    assert [name for name, _ in expected] == [call.name for call in run.tool_calls]
+
+
 def test_requests_without_ids() -> None:
     """Requests that bear no id meet the spans of their name, also such as have an id."""
     for call_id in (None, "framework-1"):

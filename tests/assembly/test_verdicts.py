@@ -60,6 +60,8 @@ def test_reads_like_error(result: object, said: bool) -> None:
         ("web_search is not a valid tool, try one of [search_docs].", True),
         ('Error: Requested function "web_search" not found.', True),
         ("Tool not found", True),
+        ({"error": "Unknown tool: web_search"}, True),
+        ({"error": 3}, False),
         ("The page was not found.", False),
         (["web_search"], False),
     ],

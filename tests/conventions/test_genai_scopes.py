@@ -10,7 +10,7 @@ from spanwise import conventions
 from spanwise.conventions import _genai, _genai_scopes
 from spanwise.conventions._genai_scopes import LANGCHAIN, leaves_requests_out
 from spanwise.model.content import Memo
-from spanwise.model.raw import RawSpan, Scope
+from spanwise.model.raw import RawEvent, RawSpan, Scope
 from tests.making import returns, span, user
 from tests.recordings_io import made
 
@@ -104,6 +104,7 @@ def test_printed_objects_are_no_result() -> None:
     [
         ("opentelemetry.instrumentation.bedrock", 160),
         ("opentelemetry.instrumentation.botocore.bedrock-runtime", 160),
+        ("opentelemetry.instrumentation.genai.bedrock", 160),
         ("opentelemetry.instrumentation.anthropic", 60),
     ],
 )
@@ -119,6 +120,27 @@ def test_usage_of_bedrock(scope: str, asked: int) -> None:
         read.cache_write_tokens,
     )
     assert _genai.llm(made("chat", scope=scope), Memo()).input_tokens is None
+
+
+@pytest.mark.parametrize("scope", sorted(_genai_scopes.SPARING))
+def test_empty_values_that_are_left_out(scope: str) -> None:
+    """Where content is recorded, arguments and results that are left out are empty; elsewhere they are unknown."""
+    call = {"id": "c1", "type": "function", "function": {"name": "now"}}
+
+    def read(scope: str, **content: str) -> list[object]:
+        one = made("chat", scope=scope, attributes={"gen_ai.operation.name": "chat"})
+        one.events = [
+            RawEvent("gen_ai.user.message", 1, {}, {**content}),
+            RawEvent("gen_ai.tool.message", 1, {}, {"id": "c0"}),
+            RawEvent("gen_ai.choice", 2, {}, {"message": {"role": "assistant", "tool_calls": [call]}}),
+        ]
+        found = _genai.messages(one, Memo())
+        assert found.output == _genai.output(one, Memo())
+        said = (*(found.input or ()), *(found.output or ()))
+        return [part.value for message in said for part in message.parts if part.type != "text"]
+
+    assert ["", {}] == read(scope, content="?")
+    assert [None, None] == read(scope) == read("other", content="?")
 
 
 OPENAI_JS = "@traceloop/instrumentation-openai"

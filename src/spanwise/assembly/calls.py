@@ -41,10 +41,11 @@ def tool_calls(run: Run) -> tuple[ToolCall, ...]:
     refusals, together = tells_refusals(run), _start_together(found)
     if refusals or together or not _all_have_spans(run, found):
         requests = with_refused(run, requests_of(run)) if refusals else requests_of(run)
-        loose = with_handoff_spans(run, found, join(found, requests)) if requests else []
+        talks = Talks(run)
+        loose = with_handoff_spans(run, found, join(found, requests, talks)) if requests else []
         unsaid = -1 if plain.READER is None else plain.READER.unsaid(found)
         if loose or (unsaid & 1 and any(call.raw_result is None for call in found)):
-            _recover(run, found, loose)
+            _recover(run, found, loose, talks)
             unsaid = -1
         if unsaid & 2:
             adopt_earlier(run, found)
@@ -94,13 +95,12 @@ def _order(run: Run, found: list[ToolCall], requests: Sequence[Request]) -> None
         _place(found, rank)
     elif any(call.span < 0 for call in found):
         placed = _place_among(found, requests)
-    found.sort(
-        key=lambda call: (
-            call.start_ns,
-            call.span < 0 and call.call_id not in placed,
-            rank.get(call.call_id or "", len(rank)),
-        )
-    )
+
+    def place(call: ToolCall) -> tuple[int, bool, int]:
+        told = call.span < 0 and call.call_id not in placed  # these stand in order, whatever else has their ids
+        return call.start_ns, told, 0 if told else rank.get(call.call_id or "", len(rank))
+
+    found.sort(key=place)
     if not requests:
         found.sort(key=lambda call: (call.start_ns, sum(1 for _ in run.trace.ancestors(call.span)), call.end_ns))
 
@@ -177,9 +177,8 @@ def _have_ids(calls: list[ToolCall], ids: Sequence[str]) -> bool:
     return all(call.raw_result is not None and is_whole(call.raw_arguments) for call in calls)
 
 
-def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request]) -> None:
+def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request], talks: Talks) -> None:
     """Fill missing results from the messages that later model calls were given, and add the calls that left no span."""
-    talks = Talks(run)
     fill_arguments(talks, loose)
     wanted = [(call.call_id, call.agent, call.start_ns) for call in calls if call.call_id and call.raw_result is None]
     wanted += [(request.part.id, request.agent, request.at_ns) for request in loose if request.part.id]

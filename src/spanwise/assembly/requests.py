@@ -14,7 +14,7 @@ from typing import cast
 import msgspec
 
 from spanwise.assembly.asked import Request
-from spanwise.assembly.results import Talks
+from spanwise.assembly.results import Talks, result_parts
 from spanwise.conventions._langchain import TOOL_CLASSES
 from spanwise.model.calls import ToolCall
 from spanwise.model.canonical import canonical
@@ -27,7 +27,7 @@ _HOPS = 16
 _UNSPOKEN = re.compile(r"[^a-z0-9_-]+")
 
 
-def join(calls: list[ToolCall], requests: Sequence[Request]) -> list[Request]:
+def join(calls: list[ToolCall], requests: Sequence[Request], talks: Talks) -> list[Request]:
     """Lay requests against the calls of spans; those that meet none are returned."""
     by_id: dict[str, list[ToolCall]] = {}
     for call in calls:
@@ -44,25 +44,42 @@ def join(calls: list[ToolCall], requests: Sequence[Request]) -> list[Request]:
             _adopt(call, request.part)
         else:
             left.append(request)
-    return _join_by_name([call for call in calls if id(call) not in taken], requests, left) if left else left
+    return _join_by_name([call for call in calls if id(call) not in taken], requests, left, talks) if left else left
 
 
-def _join_by_name(calls: list[ToolCall], requests: Sequence[Request], left: list[Request]) -> list[Request]:
+def _join_by_name(
+    calls: list[ToolCall], requests: Sequence[Request], left: list[Request], talks: Talks
+) -> list[Request]:
     """Lay the requests that are left against the calls that are; one that was recorded before is no other."""
     waiting: dict[str, list[ToolCall]] = {}
     for call in calls:
         waiting.setdefault(call.name, []).append(call)
     open_ = {id(request) for request in left}
-    met = {_signature(request) for request in requests if id(request) not in open_}
+    met = {_signature(request): request for request in requests if id(request) not in open_}
     loose: list[Request] = []
     for request in left:
         call = _take(waiting.get(request.part.name or ""), request)
         if call is not None:
             _adopt(call, request.part)
-        elif request.part.id is None or _signature(request) not in met:
+        elif request.part.id is None or _is_new(request, met.get(_signature(request)), talks):
             loose.append(request)
-        met.add(_signature(request))
+        met[_signature(request)] = request
     return _join_renamed([call for line in waiting.values() for call in line], requests, loose) if loose else loose
+
+
+def _is_new(request: Request, before: Request | None, talks: Talks) -> bool:
+    """No request like it was recorded before; or the agent's model was told of that call, and asked once more.
+
+    Some ids begin anew to count in every step, so that a repeated call has the id of the first.
+    """
+    if before is None:
+        return True
+    if not talks.by_models or before.agent != request.agent or before.group >= request.group:
+        return False
+    first, again = (
+        sum(part.id == request.part.id for part in result_parts(talks.told(one.group))) for one in (before, request)
+    )
+    return again > first
 
 
 def _join_renamed(calls: list[ToolCall], requests: Sequence[Request], loose: list[Request]) -> list[Request]:

@@ -64,6 +64,8 @@ _NOT_FOUND = re.compile(r"\W*(?:tool|function) not found\W*", re.I)
 
 def says_no_such_tool(name: str, result: object) -> bool:
     """What a framework tells a model that invented the tool's name; only where no tool's own result can stand."""
+    if isinstance(result, Mapping):  # Google's API wants every answer as a mapping
+        result = cast("Mapping[str, object]", result).get("error")
     if not isinstance(result, str):
         return False
     named = name in result[:200] and _NO_SUCH_TOOL.search(result[:200]) is not None

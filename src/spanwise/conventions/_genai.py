@@ -14,7 +14,7 @@ import msgspec
 from spanwise.conventions import _genai_scopes
 from spanwise.conventions._convention import Convention, PlainAnswers, PlainKind, PlainModels, PlainTools
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
-from spanwise.conventions._genai_scopes import GOOGLE, LANGCHAIN, input_of, is_plumbing, is_unsaid, with_answer_apart
+from spanwise.conventions._genai_scopes import LANGCHAIN, input_of, is_plumbing, is_unsaid
 from spanwise.conventions._langgraph import ENVELOPES, NAMELESS, is_paused, open_message, open_value, told_by_command
 from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
@@ -193,7 +193,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     got = messages_of(span.attributes.get("gen_ai.output.messages"), memo)
     if got is None and span.events:
         got = operation_details(span, memo).output or per_message_events(span, memo).output
-    return with_answer_apart(got) if span.scope.name in GOOGLE else got
+    return _genai_scopes.answered(span, got)
 
 
 def answer_text(span: RawSpan) -> str | None:
@@ -271,11 +271,9 @@ def last_answer_text(got: tuple[Message, ...] | None) -> str | None:
 
 def retrieval(span: RawSpan, memo: Memo) -> RetrievalFields:
     """Query and documents of a retrieval span; the official instrumentations record ids and scores, no content."""
-    found = memo.json(span.attributes.get("gen_ai.retrieval.documents"))
-    documents = documents_of(found)
-    return RetrievalFields(
-        first_text(span.attributes, "gen_ai.retrieval.query.text", "gen_ai.retrieval.query"), documents
-    )
+    documents = documents_of(memo.json(span.attributes.get("gen_ai.retrieval.documents")))
+    query = first_text(span.attributes, "gen_ai.retrieval.query.text", "gen_ai.retrieval.query")
+    return RetrievalFields(query, documents)
 
 
 def documents_of(value: object) -> tuple[Document, ...] | None:

@@ -15,8 +15,12 @@ from spanwise.model.raw import RawSpan
 
 GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("generativeai", "genai"))
 """Google's client, whose API wants every function's response as a mapping."""
+SPARING = frozenset(f"opentelemetry.instrumentation.{name}" for name in ("botocore.bedrock-runtime", "openai_v2"))
+"""They leave out what is empty: arguments, and results of tools."""
 OPENLLMETRY_GOOGLE = "opentelemetry.instrumentation.google_generativeai"
-BEDROCK = frozenset(f"opentelemetry.instrumentation.{name}" for name in ("bedrock", "botocore.bedrock-runtime"))
+BEDROCK = frozenset(
+    f"opentelemetry.instrumentation.{name}" for name in ("bedrock", "botocore.bedrock-runtime", "genai.bedrock")
+)
 """Of Bedrock's API they write `inputTokens` as it is: without what a cache took part in."""
 OPENAI_JS = "@traceloop/instrumentation-openai"
 """Of the Responses API it prints the list that was sent as if a user had said it, and leaves out what is no text."""
@@ -32,6 +36,7 @@ APART = BEDROCK | {ANTHROPIC_JS}
 """They count the tokens of a cache beside the input, as the provider does."""
 SPLUNK = "opentelemetry.util.genai.handler"
 """Splunk's fork of OpenTelemetry's util, through which its instrumentations of all frameworks write."""
+_EMPTY_VALUES: Mapping[str, object] = {"tool_call": {}, "tool_result": ""}
 _EMPTY = '"parts":[{"type":"text","content":""}]'
 _UNSAID = {**dict.fromkeys(LEAVING_OUT, _EMPTY), SPLUNK: '"parts": ["ToolCall"]'}
 """What stands in the place of an answer whose requests for tools were left out."""
@@ -146,12 +151,35 @@ def mended(
     """What was sent and answered, without what some instrumentations add or put in the place of what was said."""
     scope = span.scope.name
     if scope in GOOGLE:
-        return without_google_envelopes(sent, memo), with_answer_apart(got)
+        sent = without_google_envelopes(sent, memo)
+    elif scope in SPARING:
+        sent = _with_empty(span, sent)
+    got = answered(span, got)
     if is_unsaid(span) or (scope == LANGTRACE and is_swallowed(span, got)):
         got = None
     if scope == LLAMA_INDEX_JS:
         sent = _without_results(sent)
     return _unprinted(sent, memo) if scope == OPENAI_JS else sent, got
+
+
+def answered(span: RawSpan, got: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """What a model answered, as far as one instrumentation or another tells it in a way of its own."""
+    scope = span.scope.name
+    if scope in GOOGLE:
+        return with_answer_apart(got)
+    return _with_empty(span, got) if scope in SPARING else got
+
+
+def _with_empty(span: RawSpan, said: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    """What was said in events, with what was left out of them because it is empty."""
+    if not said or not any("content" in (mapping_of(event.body) or ()) for event in span.events):
+        return said
+    return tuple(replace(message, parts=tuple(map(_with_empty_value, message.parts))) for message in said)
+
+
+def _with_empty_value(part: Part) -> Part:
+    empty = _EMPTY_VALUES.get(part.type) if part.value is None else None
+    return part if empty is None else replace(part, value=empty)
 
 
 def _without_results(sent: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
