@@ -105,9 +105,19 @@ def test_own_parent() -> None:
 
 
 def test_child_that_starts_before_its_parent() -> None:
-    """A clock that runs ahead turns no tree over: links do not depend on times."""
+    """A clock that runs behind turns no tree over: links do not depend on times, and no span is before its parent."""
     trace = trace_of(agent(10), tool(5, parent=10))
-    assert [(s.kind, s.parent, s.run) for s in trace.spans] == [("tool", 1, 1), ("agent", -1, 1)]
+    assert [(s.kind, s.parent, s.run) for s in trace.spans] == [("agent", -1, 0), ("tool", 0, 0)]
+
+
+def test_a_server_whose_clock_runs_behind() -> None:
+    """The server's half of a call is folded into the client's, whichever of the two clocks is late."""
+    served = [tool(number, parent=number + 12, name="search", result="found") for number in (8, 28)]
+    asked = [tool(number, parent=1, name="search", arguments={"q": 1}) for number in (20, 40)]
+    (run,) = trace_of(agent(1), *asked, *served).runs
+    assert [("search", 20, "found"), ("search", 40, "found")] == [
+        (c.name, c.start_ns, c.result) for c in run.tool_calls
+    ]
 
 
 def test_reasons_why_a_trace_is_partial() -> None:

@@ -7,7 +7,7 @@ they belong together, and then nothing but other agents and workflows is not of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from spanwise.conventions._parts import is_inner, is_part
 from spanwise.model.raw import Key
@@ -23,11 +23,14 @@ def adopted(spans: Sequence[Span], run_roots: Sequence[int]) -> tuple[dict[int, 
     lost = [s for s in spans if s.parent < 0 and s.raw.parent_id is not None and not s.raw.parent_remote]
     alone = {span.index for span in lost}
     runs = {at: spans[at].run for at in run_roots if spans[at].run not in alone}
+    begun: dict[int, int] = {}
+    for span in spans:  # by start, but for those that another clock timed
+        begun[span.run] = min(begun.get(span.run, span.start_ns), span.start_ns)
     torn: list[int] = []
     out: dict[int, tuple[int, int]] = {}
     for group in _together(lost):
         first = group[0]
-        home = _around(group, spans, runs)
+        home = _around(group, spans, runs, begun)
         agent = first.index if len(group) > 1 else home if home >= 0 and spans[home].kind == "agent" else -1
         if home < 0 and len(group) > 1:
             home = first.index
@@ -43,12 +46,14 @@ def adopted(spans: Sequence[Span], run_roots: Sequence[int]) -> tuple[dict[int, 
     return out, frozenset(torn)
 
 
-def _around(group: Sequence[Span], spans: Sequence[Span], runs: dict[int, int]) -> int:
+def _around(
+    group: Sequence[Span], spans: Sequence[Span], runs: Mapping[int, int], begun: Mapping[int, int]
+) -> int:
     """The run in whose time, or in that of whose part, some spans lie; -1 for none."""
     start, end = group[0].start_ns, group[0].end_ns
     for span in group:
         start, end = min(start, span.start_ns), max(end, span.end_ns)
-    around = [run for at, run in runs.items() if spans[at].start_ns <= start and end <= spans[at].end_ns]
+    around = [run for at, run in runs.items() if begun[spans[at].run] <= start and end <= spans[at].end_ns]
     return around[-1] if around else -1
 
 
@@ -61,7 +66,8 @@ def _together(lost: Iterable[Span]) -> Iterable[list[Span]]:
         group = _parts(beside) if len(beside) > 1 else ()
         if group:
             yield group
-        yield from ([span] for span in beside if span not in group)
+        taken = {span.index for span in group}
+        yield from ([span] for span in beside if span.index not in taken)
 
 
 def _parts(beside: Sequence[Span]) -> list[Span]:

@@ -1,8 +1,9 @@
 """Building one trace from its spans.
 
 The order of arrival does not matter: spans are sorted by start (ties: the longer first, then by id) and linked by
-index. Everything is a loop over lists, so a chain of 10,000 spans costs what a star of 10,000 costs. What cannot be
-right is repaired and said: of two spans with one id the fuller stays, a cycle of parents is cut at its earliest span.
+index. A span that starts before its parent, by the clock of another host, stands behind it all the same. Everything is
+a loop over lists, so a chain of 10,000 spans costs what a star of 10,000 costs. What cannot be right is repaired and
+said: of two spans with one id the fuller stays, a cycle of parents is cut at its earliest span.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ def build_trace(
     if pause is not None:
         pause()
     spans, roots, run_roots, tangled, *flaws = link(ordered, pause)
+    if tangled and (again := _parents_first(spans)) is not None:
+        ordered = again
+        spans, roots, run_roots, tangled, *flaws = link(ordered, pause)
     for at in run_roots:
         if spans[at].raw.scope.name in batches.SCOPES:
             tangled = _parted(spans) or tangled
@@ -90,6 +94,22 @@ def _join(ordered: list[RawSpan], events: Sequence[LogEvent], repairs: list[str]
         ordered[at] = replace(raw, events=(*raw.events, *(fresh[text] for _, _, text in more)))
     if homeless:
         repairs.append(f"log events whose span is not here, left out: {homeless}")
+
+
+def _parents_first(spans: Sequence[Span]) -> list[RawSpan] | None:
+    """The spans by start, none before its parent, which another clock timed; None where parents form a cycle."""
+    children: list[list[int]] = [[] for _ in spans]
+    for span in spans:
+        if span.parent >= 0:
+            children[span.parent].append(span.index)
+    begun = [(span.start_ns, 0) for span in spans]
+    reached = [span.index for span in spans if span.parent < 0]
+    for at in reached:
+        start_ns, depth = begun[at]
+        for child in children[at]:
+            begun[child] = (max(begun[child][0], start_ns), depth + 1)
+        reached.extend(children[at])
+    return [spans[at].raw for at in sorted(reached, key=begun.__getitem__)] if len(reached) == len(spans) else None
 
 
 def _parted(spans: list[Span]) -> bool:

@@ -21,6 +21,7 @@ from spanwise.model.trace import Run
 _PACE = 32
 _END = itemgetter(0)
 _LAST_SEEN = attrgetter("end_ns")
+_START = attrgetter("start_ns")
 
 
 Segment: TypeAlias = tuple[int, int, int]
@@ -201,7 +202,8 @@ def idle_gaps(run: Run, *, longer_than_ns: int) -> tuple[Gap, ...] | None:
         return None
     out: list[Gap] = []
     reach, last, before = run.start_ns, run.end_ns, None
-    for span in run.spans:
+    # Where clocks differ a span stands behind its parent, though it began earlier.
+    for span in sorted(run.spans, key=_START):
         raw = span.raw
         end = raw.end_ns
         if 0 < end <= reach or span.index in holding:

@@ -152,7 +152,7 @@ load(Spans *self, PyObject *spans, Py_ssize_t root, PyObject *pause, Walk *walk)
         int taken = load_one(self, PyList_GET_ITEM(spans, i), &steps[i]);
         if (taken <= 0)
             return taken;
-        if (i && steps[i].index <= steps[i - 1].index)
+        if (i && (steps[i].index <= steps[i - 1].index || steps[i].start < steps[i - 1].start))
             return 0;
         walk->models |= steps[i].bits & MODEL;
     }
