@@ -236,3 +236,47 @@ def test_no_span_is_lost_or_counted_twice(spans: list[RawSpan]) -> None:
     tools = sorted(s.span_id for s in spans if s.name.startswith("execute_tool"))
     assert tools == sorted(call.span_id for call in calls if call.origin == "span")
     assert sorted(call.start_ns for call in calls) == [call.start_ns for call in calls]
+
+
+@pytest.mark.parametrize(
+    "mask", ["__REDACTED__", "<REDACTED>", "[REDACTED]", "****", "[Scrubbed due to 'auth']", " *** "]
+)
+@pytest.mark.parametrize("scheme", ["gen_ai", "openinference"])
+def test_a_masked_result_tells_no_success(mask: str, scheme: str) -> None:
+    """A failure that a tool returned would stand in its result: where that is masked, nobody knows."""
+    attributes: dict[str, object] = {
+        "gen_ai": {"gen_ai.tool.name": "search", "gen_ai.tool.call.id": "c", "gen_ai.tool.call.result": mask},
+        "openinference": {"openinference.span.kind": "TOOL", "tool.name": "search", "output.value": mask},
+    }[scheme]
+    given = "gen_ai.tool.call.arguments" if scheme == "gen_ai" else "input.value"
+    done = span(2, parent=1, attributes=attributes | {given: '{"q": "a"}'})
+    failed = span(20, parent=1, attributes=attributes | {given: '{"q": "b"}'}, status=2)
+    assert ["unknown", "error"] == [call.status for call in run_of(agent(1), done, failed).tool_calls]
+
+
+def test_a_masked_result_in_messages() -> None:
+    """Nor does what a model was told of a call without a span, if that is masked."""
+    asked = asks(("c1", "search", {"q": "a"}))
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, sent=[user("?")], got=[asked]),
+        chat(20, parent=1, sent=[user("?"), asked, returns(("c1", "__REDACTED__"))], got=[says("A")]),
+    )
+    assert [("search", {"q": "a"}, "__REDACTED__", "unknown")] == told(run)
+
+
+@pytest.mark.parametrize("asked", ["__REDACTED__", '{"q": "a b c'])
+def test_requests_that_are_masked_or_cut(asked: str) -> None:
+    """A request without its arguments is the call of that name all the same, and takes none away."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks((None, "search", asked))]),
+        tool(3, parent=1, arguments={"q": "a b c"}, result="one"),
+    )
+    assert [("search", {"q": "a b c"}, "one", "ok")] == told(run)
+
+
+def test_a_tool_named_by_its_span_only() -> None:
+    """Where no attribute has the tool's name, the span's own has it behind the operation."""
+    found = span(2, parent=1, name="execute_tool search", attributes={"gen_ai.operation.name": "execute_tool"})
+    assert ["search"] == [call.name for call in run_of(agent(1), found).tool_calls]

@@ -110,3 +110,9 @@ def test_span_error() -> None:
     """Only a failed span has a failure to tell of."""
     trace = trace_of(span(1, status=2, message="boom"), span(2, parent=1, status=1, message="fine"))
     assert [SpanError(message="boom"), None] == [trace.facts.span_error(one) for one in trace.spans]
+
+
+def test_definitions_that_were_cut() -> None:
+    """A list that was cut leaves the tools unknown: one that is left out would pass for one that does not exist."""
+    whole, cut = agent(1, **offers("a")), chat(2, parent=1, **{"gen_ai.tool.definitions": '[{"name": "b", "descr'})
+    assert None is run_of(whole, cut).tool_definitions

@@ -243,3 +243,34 @@ def test_words_beside_a_request_that_is_not_recorded() -> None:
     assert None is run.answer
     run = run_of(chat(2, parent=None, sent=[user("Q")], got=[says("I know.")], **{FINISHED: ["stop"]}))
     assert "I know." == run.answer
+
+
+def test_what_was_cut_is_not_what_was_said() -> None:
+    """JSON cut in the middle is no question and no answer; those of the model calls are taken, or it is said."""
+    cut = {"input.value": '{"task": "How many', "output.value": '{"raw": "About', "openinference.span.kind": "AGENT"}
+    root = span(1, attributes=cut, end=1000)
+    whole = run_of(root, chat(2, parent=1, sent=[user("Q")], got=[says("A")]))
+    assert ("Q", "A") == (whole.query, whole.answer)
+    alone = run_of(root, chat(2, parent=1, tokens=(1, 1)))
+    why = "cut in the middle: a limit on the length of attributes is set."
+    said = {one.field: (one.why, "LENGTH_LIMIT" in one.switch) for one in alone.missing}
+    assert (None, None) == (alone.query, alone.answer)
+    assert (f"What the user asked was {why}", True) == said["query"]
+    assert (f"The answer was {why}", True) == said["answer"]
+
+
+def test_a_model_call_that_was_cut() -> None:
+    """Of a model call, too: but an answer in JSON that the model itself broke off is what it said."""
+    held = {"openinference.span.kind": "LLM", "input.value": '{"messages": [{"role', "output.value": '{"choices": [{"m'}
+    run = run_of(agent(1), span(2, parent=1, attributes=held), span(4, parent=1, attributes=held))
+    assert (None, None) == (run.query, run.answer)
+    assert '{"city": "Par' == run_of(agent(1), chat(2, parent=1, got=[says('{"city": "Par')])).answer
+
+
+@pytest.mark.parametrize("size", [40, 64])
+def test_what_was_hashed(size: int) -> None:
+    """A hash in the place of the question is none, nor is that of the answer beside it; alone it may be the answer."""
+    digest = "0123456789abcdef" * 4
+    hashed = run_of(agent(1, **said(digest[:size], digest[-size:])))
+    asked = run_of(agent(1, **said("What is its hash?", digest[:size])))
+    assert (None, None, digest[:size]) == (hashed.query, hashed.answer, asked.answer)

@@ -62,6 +62,7 @@ def test_reads_like_error(result: object, said: bool) -> None:
         ("Tool not found", True),
         ({"error": "Unknown tool: web_search"}, True),
         ({"error": 3}, False),
+        ("Model tried to call unavailable tool 'web_search'. Available tools: search.", True),
         ("The page was not found.", False),
         (["web_search"], False),
     ],

@@ -247,3 +247,12 @@ def test_switches_of_their_own() -> None:
     assert "=true and export the log events" in conventions.content_switch(span(1, scope=of_go), some=False)
     generic = conventions.content_switch(made(attributes={"gen_ai.operation.name": "chat"}), some=False)
     assert generic.startswith("Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=")
+
+
+def test_requests_of_bedrocks_streams() -> None:
+    """OpenLLMetry writes `{}` for whatever a model of Bedrock's asks for in a stream: that is not told, not empty."""
+    called = {"type": "tool_call", "id": "c", "name": "search", "arguments": {}}
+    attributes = {"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [called]}])}
+    for scope, given in (("opentelemetry.instrumentation.bedrock", None), ("opentelemetry.instrumentation.openai", {})):
+        asked = _genai.requests(made("chat", scope=scope, attributes=attributes), Memo())
+        assert [given] == [part.value for part in asked or ()]

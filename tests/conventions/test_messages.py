@@ -7,12 +7,13 @@ import json
 import pytest
 
 from spanwise.conventions._messages import (
+    definitions_of,
     message_of,
     messages_of,
     part_of,
     plain,
 )
-from spanwise.model.content import Memo, Message, Part
+from spanwise.model.content import Memo, Message, Part, ToolDefinition
 
 CALL = Part("tool_call", "", "c1", "search", {"q": "a"})
 SCHEMA = {"type": "object", "properties": {}}
@@ -327,3 +328,9 @@ def test_calls_that_langchain_refused() -> None:
         Part("tool_call", "", "c2", "add", {"a": 1}),
         Part("tool_call", "", "c1", "add", '{"a": 1, "b": '),
     ) == read.parts
+
+
+def test_definitions_that_were_cut() -> None:
+    """The name of a tool whose schema was cut stands near its beginning; one without a name is not known."""
+    cut = '{"type":"function","name":"search","inputSchema":{"$schema":"http'
+    assert (ToolDefinition("search"), ToolDefinition("plain")) == definitions_of([cut, "plain", '{"type":"fun'], Memo())

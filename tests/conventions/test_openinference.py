@@ -243,6 +243,8 @@ def test_handoff() -> None:
     assert HandoffFields(None, "helper") == openinference.handoff(made("handoff to helper"), Memo())
     assert None is openinference.handoff(made("handoff to helper", attributes={"tool.name": "handoff"}), Memo())
     assert None is openinference.handoff(made("research_agent"), Memo())
+    masked = {"input.value": "__REDACTED__", "output.value": "__REDACTED__"}
+    assert HandoffFields(None, "helper") == openinference.handoff(made("handoff to helper", attributes=masked), Memo())
 
 
 def test_handoff_in_javascript() -> None:

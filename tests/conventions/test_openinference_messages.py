@@ -365,3 +365,24 @@ def test_langchain_in_javascript() -> None:
     hidden = made(scope=span.scope.name, attributes={**attributes, **masked, **flat})
     found = openinference.messages(hidden, Memo())
     assert ("Add.", "Two.") == (found.input[0].text, found.output[0].text)
+
+
+def test_what_is_printed_around_names_and_texts() -> None:
+    """CrewAI's listener quotes names in requests, LlamaIndex puts the role before text, Vercel types its results."""
+    typed = '{"type": "error-text", "value": "no"}'
+    sent = messages(
+        {
+            "1.message.role": "assistant",
+            "1.message.tool_calls.0.tool_call.function.name": "'search'",
+            "2.message.role": "tool",
+            "2.message.tool_call_id": "c",
+            "2.message.content": typed,
+        }
+    )
+    assert sent is not None
+    assert ["search"] == [part.name for part in sent[0].parts]
+    assert [("no", True)] == [(part.value, part.error) for part in sent[1].parts]
+    said = made(
+        scope="openinference.instrumentation.llama_index", attributes={KIND: "LLM", "output.value": "assistant: A"}
+    )
+    assert ["A"] == [message.text for message in openinference.output(said, Memo()) or ()]

@@ -260,3 +260,12 @@ def test_a_run_that_ended_to_ask_for_approvals() -> None:
     assert None is read(kind="AGENT", output__value=waiting, output__mime_type="application/json").answer
     typed = json.dumps({"calls": 3, "town": "Paris"})
     assert typed == read(kind="AGENT", output__value=typed, output__mime_type="application/json").answer
+
+
+def test_crews_whose_tasks_or_inputs_are_not_told() -> None:
+    """Inputs alone ask for nothing where the tasks were cut, nor does a task whose inputs are masked."""
+    inputs = '{"country": "France"}'
+    asking = json.dumps([{"description": "Tell of {country}."}])
+    assert None is read(crew_tasks='[{"description": "Tell of {coun', input__value=inputs).query
+    assert None is read(crew_tasks=asking, input__value="__REDACTED__").query
+    assert "Tell of France." == read(crew_tasks=asking, input__value=inputs).query

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from spanwise import conventions
 from spanwise.conventions import _traceloop_llama_index as llama_index
 from spanwise.conventions import traceloop
@@ -172,7 +174,7 @@ def test_tool_by_itself() -> None:
     """A tool's own span has its name only in what it returned, and none without content."""
     expected = ToolFields("calculator", {"expression": "68400000 * 0.1"}, 6840000.0)
     assert expected == traceloop.tool(of_kind("tool", at=4), Memo())
-    assert ToolFields() == traceloop.tool(task("FunctionTool.task"), Memo())
+    assert ToolFields(uncertain=True) == traceloop.tool(task("FunctionTool.task"), Memo())
 
 
 def test_tool_whose_arguments_stand_in_the_result_only() -> None:
@@ -255,3 +257,15 @@ def test_the_agent_of_a_stream() -> None:
         task("BaseWorkflowAgent.task", given={"ctx": {}}, returned=ready), span_id="a", parent_id=root.span_id
     )
     assert ["helper"] == [agent.name for agent in run_of(root, step).agents]
+
+
+@pytest.mark.parametrize(
+    ("returned", "uncertain"), [(None, True), ('{"tool_name": "s", "tool_ou', True), ('{"a": 1}', False)]
+)
+def test_a_tool_of_which_nothing_whole_is_recorded(returned: str | None, uncertain: bool) -> None:
+    """That it failed stands in what it returned only: where that was left out or cut, nobody knows."""
+    attributes: dict[str, object] = {"tool.name": "search", "tool.arguments": "{}"}
+    if returned is not None:
+        attributes["traceloop.entity.output"] = returned
+    span = made("BaseWorkflowAgent.task", attributes=attributes)
+    assert uncertain is llama_index.tool(span, Memo()).uncertain

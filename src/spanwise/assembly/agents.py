@@ -9,7 +9,7 @@ from spanwise import conventions
 from spanwise.conventions._langgraph import NAMELESS
 from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX
 from spanwise.model.calls import Agent, Handoff, Retrieval, ToolCall
-from spanwise.model.content import RetrievalFields
+from spanwise.model.content import RetrievalFields, is_cut
 from spanwise.model.effects import passes_control
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
@@ -179,6 +179,8 @@ def retrievals(run: Run) -> tuple[Retrieval, ...]:
     by_span: dict[int, Retrieval] = {}
     for span in run.trace.paced(run.by_kind.get("retrieval", ())):
         said = conventions.retrieval(span.raw, run.trace.memo, span.dialect)
+        if said.query is not None and is_cut(said.query):
+            said.query = None
         held = by_span.get(span.holder) if span.holder >= 0 and spans[span.holder].kind == "retrieval" else None
         if held is None:
             held = _retrieval(span, said)

@@ -8,7 +8,7 @@ from itertools import chain
 from spanwise import conventions
 from spanwise.assembly import agents, calls, llms, missing, talk, texts
 from spanwise.model.calls import Who
-from spanwise.model.content import ContextFields, ToolDefinition
+from spanwise.model.content import ContextFields, ToolDefinition, is_cut
 from spanwise.model.raw import STATUS_OK
 from spanwise.model.span import Span, SpanError, SpanStatus
 from spanwise.model.trace import Run
@@ -28,6 +28,8 @@ def definitions(run: Run) -> tuple[ToolDefinition, ...] | None:
     for kinds in (_OFFERING, _RUNNING):
         for span in run.trace.paced(run.of_kinds(kinds)):
             found = conventions.definitions(span.raw, memo, span.dialect)
+            if found is None and _is_cut(span.attributes.get("gen_ai.tool.definitions")):
+                return None  # a tool left out would pass for one that does not exist
             if found is not None:
                 known = True
                 for item in found:
@@ -37,6 +39,10 @@ def definitions(run: Run) -> tuple[ToolDefinition, ...] | None:
         if all(item.schema is not None for item in offered.values()):
             break
     return tuple(offered.values()) if known else None
+
+
+def _is_cut(offered: object) -> bool:
+    return isinstance(offered, str) and is_cut(offered)
 
 
 class SpanFacts:

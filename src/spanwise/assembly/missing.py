@@ -32,6 +32,8 @@ _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: inclu
 _WORDS = frozenset({"text", "other"})
 _BARE = _WORDS | {"tool_call"}
 _LEFT = ", though others have theirs: it failed, or its stream was given up."
+_CUT = "cut in the middle: a limit on the length of attributes is set."
+_CUT_SWITCH = "Raise OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, or the limit of the Collector's processor."
 _THREAD = "gen_ai.thread.id"
 _SERVED = "The agent ran in the service, which tells what was called of streamed runs only."
 _BY_ITSELF = "Google's client calls functions by itself"
@@ -66,6 +68,8 @@ def _query(run: Run) -> Missing | None:
         return None
     if texts.recorded_query(run):
         return Missing(field="query", why="What the user asked was removed from the spans.")
+    if texts.cut_ones(run)[0]:
+        return Missing(field="query", why=f"What the user asked was {_CUT}", switch=_CUT_SWITCH)
     return Missing(field="query", why="No span records what the user asked.", switch=run.content_switch)
 
 
@@ -74,6 +78,8 @@ def _answer(run: Run) -> Missing | None:
         return None
     if texts.recorded_answer(run):
         return Missing(field="answer", why="The answer was removed from the spans.")
+    if texts.cut_ones(run)[1]:
+        return Missing(field="answer", why=f"The answer was {_CUT}", switch=_CUT_SWITCH)
     if _failed_last(run):
         return Missing(field="answer", why="The last model call failed: no answer followed.")
     if run.root < 0 <= run.mark:

@@ -18,7 +18,7 @@ from spanwise.assembly.results import Talks, result_parts
 from spanwise.conventions._langchain import TOOL_CLASSES
 from spanwise.model.calls import ToolCall
 from spanwise.model.canonical import canonical
-from spanwise.model.content import Part
+from spanwise.model.content import Part, state_of
 from spanwise.model.effects import is_control, passes_control
 from spanwise.model.raw import STATUS_ERROR
 from spanwise.model.trace import Run
@@ -164,7 +164,8 @@ def _fits(call: ToolCall, part: Part) -> bool:
     Two ids that differ may still name one call (a framework's and the provider's), but only where the arguments say so.
     """
     asked = call.memo.json(part.value) if call.memo is not None else part.value
-    untold = asked is None or asked == ""  # of a streamed request Agno keeps what came first
+    # Of a streamed request Agno keeps what came first; others mask what was asked, or cut it.
+    untold = asked is None or asked == "" or (isinstance(asked, str) and state_of(asked, asked) != "present")
     if (call.call_id is None or part.id is None) and (untold or call.arguments_state != "present"):
         return True
     if call.arguments is not None and _alike(call.arguments, asked):
@@ -211,7 +212,7 @@ def fill_arguments(talks: Talks, requests: Sequence[Request]) -> None:
             repeated.setdefault((agent, part.id, part.name), []).append(part.value)
     for request in empty:
         found = repeated.get((request.agent, request.part.id, request.part.name), ())
-        if len(found) == 1 and found[0]:
+        if len(found) == 1 and found[0] is not None:
             request.part = msgspec.structs.replace(request.part, value=found[0])
 
 

@@ -11,7 +11,7 @@ from spanwise import conventions
 from spanwise.assembly import llms
 from spanwise.assembly.verdicts import asks_again, reads_like_error, says_error
 from spanwise.model.calls import ToolCall
-from spanwise.model.content import Message, Messages, Part
+from spanwise.model.content import Message, Messages, Part, is_blank
 from spanwise.model.span import RUN_KINDS, Span, SpanError
 from spanwise.model.trace import Run
 
@@ -275,5 +275,5 @@ def take_result(call: ToolCall, part: Part) -> None:
     if failed and call.status in {"ok", "unknown"}:
         call.status = "error"
         call.error = SpanError(message=part.value if isinstance(part.value, str) else "")
-    elif call.status == "unknown" and part.value is not None:
+    elif call.status == "unknown" and part.value is not None and not is_blank(part.value):
         call.status = "ok"

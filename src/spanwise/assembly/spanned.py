@@ -12,7 +12,7 @@ from spanwise import conventions
 from spanwise.assembly import plain
 from spanwise.assembly.verdicts import reads_like_error, says_error, says_no_such_tool
 from spanwise.model.calls import CallStatus, ToolCall
-from spanwise.model.content import Memo, ToolFields
+from spanwise.model.content import Memo, ToolFields, is_blank
 from spanwise.model.effects import is_control
 from spanwise.model.raw import STATUS_ERROR
 from spanwise.model.span import Span, SpanError
@@ -163,8 +163,8 @@ def _status(span: Span, fields: ToolFields) -> CallStatus:
         return "error"
     if raw.end_ns <= 0 or fields.uncertain:
         return "error" if fields.bare and reads_like_error(fields.result) else "unknown"
-    if fields.result is None and fields.arguments is None and conventions.is_untold(raw):
-        return "unknown"
+    if is_blank(fields.result) or (fields.result is None and fields.arguments is None and conventions.is_untold(raw)):
+        return "unknown"  # a failure that a tool returned would stand in its result
     return "ok"
 
 

@@ -20,7 +20,7 @@ from spanwise.conventions._openinference_messages import LLAMA_INDEX
 from spanwise.conventions._smolagents import task_in
 from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX as OPENLLMETRY_LLAMA_INDEX
 from spanwise.model.calls import Given, Retrieval, ToolCall
-from spanwise.model.content import AgentFields, Memo, Message, is_mask
+from spanwise.model.content import AgentFields, Memo, Message, is_cut, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
@@ -29,15 +29,23 @@ _CREW_PROMPT = re.compile(
     r"\s*Current Task: (.+?)(?:\n\nThis is the expected criteria for your final answer\b|\Z)", re.S
 )
 _NODE = re.compile(r"\w+")
+_HEX = re.compile(r"[0-9a-f]+")
 _THREAD, _THREAD_RUN = "gen_ai.thread.id", "gen_ai.thread.run.id"
 _MODELS = frozenset({"assistant", "model", "ai"})
 _LLAMA_INDEX = frozenset({LLAMA_INDEX, OPENLLMETRY_LLAMA_INDEX, llama_index.SCOPE})
+_WHOLES = ("input", "inputs", "output", "outputs", "prompt", "completion", "value")
+"""How attributes end that hold all of a request or an answer as JSON."""
 
 
 def query(run: Run) -> str | None:
-    """What the user asked; None where a mask stands in its place."""
+    """What the user asked; None where a mask stands in its place, or its hash."""
     said = recorded_query(run)
-    return None if said is not None and is_mask(said) else said
+    return None if said is not None and (is_mask(said) or _is_digest(said)) else said
+
+
+def _is_digest(said: str | None) -> bool:
+    """The text is a SHA-1 or SHA-256, which the Collector writes in the place of what it hashes."""
+    return said is not None and len(said) in {40, 64} and _HEX.fullmatch(said) is not None
 
 
 def recorded_query(run: Run) -> str | None:
@@ -45,14 +53,14 @@ def recorded_query(run: Run) -> str | None:
     memo = run.trace.memo
     root = run.root_span
     if root is not None:
-        said = conventions.agent(root.raw, memo, root.dialect).query
+        said = _whole(conventions.agent(root.raw, memo, root.dialect).query)
         if said:
             return said
     searched: Sequence[Retrieval] = ()
     for group in run.llm_groups:
         sent = llms.messages(run, group).input
         asked = first_user_text(sent)
-        if sent and asked:
+        if sent and asked and not _is_cut(group, asked):
             if (task := task_in(group[0].raw, sent)) is not None:
                 return task
             searched = templates.searched_before(run, group[0])
@@ -61,10 +69,34 @@ def recorded_query(run: Run) -> str | None:
                 return _without_prompt(question)
             break
     for span in _runners(run):
-        said = conventions.agent(span.raw, memo, span.dialect).query
+        said = _whole(conventions.agent(span.raw, memo, span.dialect).query)
         if said and (question := templates.question_in(said, searched)):
             return question
     return _asked_beside(run)
+
+
+def _whole(said: str | None) -> str | None:
+    """What was said, unless it is what a framework was called with or returned, cut in the middle."""
+    return None if said is None or is_cut(said) else said
+
+
+def _is_cut(group: Sequence[Span], said: str) -> bool:
+    """The text is all that an attribute for requests and answers as a whole holds, not words: that was cut."""
+    return is_cut(said) and any(
+        said == value and key.lower().endswith(_WHOLES) for span in group for key, value in span.attributes.items()
+    )
+
+
+def cut_ones(run: Run) -> tuple[bool, bool]:
+    """Whether what records the question was cut, and whether what records the answer was."""
+    said = [_agent(run, span) for span in run.spans if span.kind in RUN_KINDS]
+    asked = [one.query or "" for one in said]
+    answered = [one.answer or "" for one in said]
+    for group in (*run.llm_groups[:1], *run.llm_groups[-1:]):
+        messages = llms.messages(run, group)
+        asked.append(first_user_text(messages.input) or "")
+        answered.append(last_answer_text(messages.output) or "")
+    return any(map(is_cut, asked)), any(map(is_cut, answered))
 
 
 def _asked_beside(run: Run) -> str | None:
@@ -102,9 +134,11 @@ def _without_prompt(asked: str) -> str:
 
 
 def answer(run: Run) -> str | None:
-    """What the run answered in the end; None where a mask stands in its place."""
+    """What the run answered in the end; None where a mask stands in its place, or its hash beside the question's."""
     said = recorded_answer(run)
-    return None if said is not None and is_mask(said) else said
+    if said is None or is_mask(said):
+        return None
+    return None if _is_digest(said) and _is_digest(recorded_query(run)) else said
 
 
 def recorded_answer(run: Run) -> str | None:
@@ -112,7 +146,7 @@ def recorded_answer(run: Run) -> str | None:
     memo = run.trace.memo
     root = run.root_span
     if root is not None:
-        said = conventions.agent(root.raw, memo, root.dialect).answer
+        said = _whole(conventions.agent(root.raw, memo, root.dialect).answer)
         if said and root.raw.scope.name in _LLAMA_INDEX:  # prints the text, and cuts what stands behind it
             return _typed_answer(run) or said
         if said:
@@ -122,7 +156,7 @@ def recorded_answer(run: Run) -> str | None:
     if groups:
         last = groups[-1]  # by start: a call that spans the tools it asked for ends after those that follow it
         said = last_answer_text(llms.messages(run, last).output)
-        if said and not asks_unsaid(run, last):
+        if said and not _is_cut(last, said) and not asks_unsaid(run, last):
             return said
     said = _steering_answer(run) or _typed_answer(run)
     if said:
@@ -159,7 +193,7 @@ def _runners_answer(run: Run, inside: set[int], asked_ns: int) -> str | None:
         if span.end_ns < asked_ns:
             break
         if span.index not in inside:
-            said = conventions.agent(span.raw, run.trace.memo, span.dialect).answer
+            said = _whole(conventions.agent(span.raw, run.trace.memo, span.dialect).answer)
             if said and not (_NODE.fullmatch(said) and around and span.index not in around):
                 return said
     return None

@@ -54,7 +54,8 @@ def reads_like_error(result: object) -> bool:
 
 _NO_SUCH_TOOL = re.compile(
     r"\b(?:not (?:a (?:valid|known)|an? (?:available|existing)) tool|(?:tool|function)\b.{0,80} not found"
-    r"|unknown (?:tool|function)\b|no such tool\b|no tool (?:with|named|called)\b|not part of the provided)",
+    r"|(?:unknown|unavailable) (?:tool|function)\b"
+    r"|no such tool\b|no tool (?:with|named|called)\b|not part of the provided)",
     re.I,
 )
 

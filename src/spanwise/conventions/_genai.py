@@ -21,6 +21,7 @@ from spanwise.conventions._reprs import is_dump
 from spanwise.conventions._returned import TEXT_BLOCKS, plain
 from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
 from spanwise.model.content import (
+    MASKED,
     AgentFields,
     ContextFields,
     Document,
@@ -95,6 +96,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     said = _tool(span.attributes)
     if said.call_id in NO_ID:
         said.call_id = None
+    said.name = said.name or _genai_scopes.titled(span.name)
     if span.events and (said.arguments is None or said.result is None):
         _gather(said, span.events)
     result = said.result
@@ -374,7 +376,7 @@ CONVENTION = Convention(
     plain_tools=PlainTools(
         fields=_TOOL,
         ids=NO_ID,
-        beginnings=("[<", '{"graph":', *TEXT_BLOCKS, *sorted(ENVELOPES)),
+        beginnings=("[<", *MASKED, '{"graph":', *TEXT_BLOCKS, *sorted(ENVELOPES)),
         odd_failure=_genai_scopes.is_odd_failure,
     ),
     llm=llm,

@@ -18,6 +18,7 @@ GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("
 SPARING = frozenset(f"opentelemetry.instrumentation.{name}" for name in ("botocore.bedrock-runtime", "openai_v2"))
 """They leave out what is empty: arguments, and results of tools."""
 OPENLLMETRY_GOOGLE = "opentelemetry.instrumentation.google_generativeai"
+OPENLLMETRY_BEDROCK = "opentelemetry.instrumentation.bedrock"
 BEDROCK = frozenset(
     f"opentelemetry.instrumentation.{name}" for name in ("bedrock", "botocore.bedrock-runtime", "genai.bedrock")
 )
@@ -233,6 +234,8 @@ def may_have_asked(span: RawSpan) -> bool:
 
 def without_lost_arguments(span: RawSpan, asked: list[Part]) -> list[Part]:
     """The requests of a stream whose arguments were not put together: they are not told, not empty."""
+    if span.scope.name == OPENLLMETRY_BEDROCK:  # which writes `{}` for whatever was asked for in a stream
+        return [replace(part, value=part.value or None) for part in asked]
     if span.scope.name == ANTHROPIC_JS and '"finish_reason":""' in str(span.attributes.get("gen_ai.output.messages")):
         return [replace(part, value=part.value or None) for part in asked]
     return asked
@@ -265,6 +268,16 @@ def is_odd_failure(span: RawSpan) -> bool:
 
 
 _TOLD = ("gen_ai.tool.status", "gen_ai.task.status", "mcp.method.name")
+_RUNNING = "execute_tool "
+
+
+def titled(name: str) -> str | None:
+    """The name of the tool in that of its span, where no attribute has it."""
+    return (name[len(_RUNNING) :].strip() or None) if name.startswith(_RUNNING) else None
+
+
+_NAMED = ("gen_ai.tool.name", "gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind")
+"""What spans of tools bear whose dialects have no word of their own for a tool's failure."""
 _TELLING = frozenset({"autogen-core", "spanwise.record"})
 """Scopes whose status tells all: AutoGen's tools fail by raising only, and `spanwise.record` was told by the app."""
 
@@ -276,7 +289,7 @@ def is_untold(span: RawSpan) -> bool:
     """
     attributes = span.attributes
     return (
-        ("gen_ai.tool.name" in attributes or attributes.get("gen_ai.operation.name") == "execute_tool")
+        any(key in attributes for key in _NAMED)
         and span.scope.name not in _TELLING
         and not any(key in attributes for key in _TOLD)
     )

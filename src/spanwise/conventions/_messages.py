@@ -8,6 +8,7 @@ none of them becomes an `other` part.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias, cast
 
@@ -15,9 +16,11 @@ import msgspec
 
 from spanwise.conventions._returned import TEXT_TYPES, of_google, plain
 from spanwise.conventions._values import first_text, mapping_of, text_of
-from spanwise.model.content import Memo, Message, Messages, Part, ToolDefinition
+from spanwise.model.content import Memo, Message, Messages, Part, ToolDefinition, is_cut
 from spanwise.model.raw import RawEvent, RawSpan
 
+CUT_NAME = re.compile(r'"name"\s*:\s*"([^"]+)"')
+"""The name of a tool whose schema was cut, which stands near its beginning."""
 Fields: TypeAlias = Mapping[str, object]
 
 ROLES: Mapping[str, str] = {
@@ -221,11 +224,19 @@ def _result_part(fields: Fields, memo: Memo) -> Part:
     if origin is not None:
         call_id, name = first_text(origin, "id"), first_text(origin, "tool_name")
         failed = failed or fields.get("error") is True
-    typed = mapping_of(value)
-    if typed is not None and set(typed) == {"type", "value"}:  # Vercel: {"type": "error-text", "value": ...}
-        failed = failed or str(typed["type"]).startswith("error")
-        value = typed["value"]
+    value, failed = told_in(value, failed=failed)
     return Part("tool_result", "", call_id, name, plain(value, memo), failed)
+
+
+_TYPED = {"type", "value"}
+
+
+def told_in(value: object, *, failed: bool) -> tuple[object, bool]:
+    """What Vercel wraps with its type (`{"type": "error-text", "value": ...}`), and whether it is a failure."""
+    typed = mapping_of(value)
+    if typed is None or set(typed) != _TYPED:
+        return value, failed
+    return typed["value"], failed or str(typed["type"]).startswith("error")
 
 
 def operation_details(span: RawSpan, memo: Memo) -> Messages:
@@ -327,6 +338,9 @@ def definitions_of(value: object, memo: Memo) -> tuple[ToolDefinition, ...] | No
 def definition_of(value: object) -> ToolDefinition | None:
     """One tool definition: a bare name, or a mapping in OpenAI's, Anthropic's, Bedrock's or MCP's form."""
     if isinstance(value, str) and value:
+        if is_cut(value):
+            named = CUT_NAME.search(value)
+            return ToolDefinition(named.group(1)) if named else None
         return None if value[0] == "<" else ToolDefinition(value)  # a printed object is no name
     fields = mapping_of(value)
     if fields is None:

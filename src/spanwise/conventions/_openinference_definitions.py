@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import cast
 
 from spanwise.conventions._crewai import coworker_tools
-from spanwise.conventions._messages import definition_of, definitions_of, items
+from spanwise.conventions._messages import CUT_NAME, definition_of, definitions_of, items
 from spanwise.conventions._openinference_messages import entries, is_model
 from spanwise.conventions._values import mapping_of, text_of
 from spanwise.model.content import Memo, ToolDefinition
 from spanwise.model.raw import Attributes, RawSpan
 
-_CUT_NAME = re.compile(r'"name"\s*:\s*"([^"]+)"')
 MANAGED = "smolagents.managed_agents."
 TOOLS = "llm.tools."
 TOOL_NAMES = ("smolagents.tools_names", "agno.tools", "agent.tools")
@@ -84,7 +82,7 @@ def _whole(read: list[ToolDefinition | None]) -> tuple[ToolDefinition, ...] | No
 def _definition(fields: Mapping[str, object], memo: Memo) -> ToolDefinition | None:
     schema = memo.json(fields.get("json_schema", fields))
     if isinstance(schema, str):  # a schema that was cut: its name stands near its beginning
-        named = _CUT_NAME.search(schema)
+        named = CUT_NAME.search(schema)
         schema = {"name": named.group(1)} if named is not None else None
     found = definition_of(schema)
     if found is not None and found.schema is not None:

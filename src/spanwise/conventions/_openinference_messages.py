@@ -13,7 +13,7 @@ from typing import cast
 
 from spanwise.conventions._dspy import asking, told
 from spanwise.conventions._fields import below
-from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of
+from spanwise.conventions._messages import REASONING_TYPES, ROLES, items, message_of, messages_of, told_in
 from spanwise.conventions._openinference_envelopes import (
     asked_messages,
     complete,
@@ -189,6 +189,8 @@ def asked_call(held: Mapping[str, object], memo: Memo) -> Part | None:
     name = first_text(held, "function.name", "tool_call.function.name", "name")
     if name is None:
         return None
+    if name[0] == "'" == name[-1]:  # in a request the listener to CrewAI's events prints it as Python does
+        name = name[1:-1]
     arguments = held.get("function.arguments", held.get("tool_call.function.arguments"))
     # A call without arguments is written without the attribute.
     value: object = cast("object", {}) if arguments is None or arguments == "" else memo.json(arguments)
@@ -214,7 +216,8 @@ def _results(draft: _Draft, texts: Sequence[Part], call_id: str | None, memo: Me
         ran = _RAN.search(text[:300]) if failed else None
         name = name or (ran.group(1) if ran else None)
     recorded = bool(texts) or draft.fields.get("content") is not None
-    yield Part("tool_result", "", call_id, name, plain(text, memo) if recorded else None, failed)
+    value, failed = told_in(plain(text, memo), failed=failed) if recorded else (None, failed)
+    yield Part("tool_result", "", call_id, name, value, failed)
 
 
 def _smolagents_calls(texts: Sequence[Part], memo: Memo) -> Iterator[Part]:
@@ -308,8 +311,15 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     if span.scope.name in LANGCHAIN and refuses(attributes):
         return with_refused(got, attributes, memo)
     if span.scope.name == LLAMA_INDEX:
-        return tuple(reacting(message) for message in got)
+        return tuple(reacting(_unlabelled(message)) for message in got)
     return asking(got, memo) if span.scope.name == DSPY else got
+
+
+def _unlabelled(message: Message) -> Message:
+    """The message without its role, which LlamaIndex prints in front of the text."""
+    for part in message.parts:
+        part.text = part.text.removeprefix("assistant: ") if part.type == "text" else part.text
+    return message
 
 
 def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:

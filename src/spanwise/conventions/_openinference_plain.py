@@ -8,7 +8,7 @@ from spanwise.conventions._fields import amount, any_of, count, lowered, text, w
 from spanwise.conventions._langgraph import is_paused
 from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN, OUTPUT, OWN_ANSWERS
 from spanwise.conventions._openinference_tools import CALL_KEYS, CONTEXTS, outcome
-from spanwise.model.content import Memo
+from spanwise.model.content import MASKED, Memo, is_blank
 
 BEEAI = "openinference.instrumentation.beeai"
 # What frameworks call every tool: names of classes, not of tools.
@@ -55,6 +55,7 @@ def _result(recorded: str, memo: Memo) -> object:
     odd = (
         got.failed
         or got.uncertain
+        or is_blank(said)
         or got.call_id is not None
         or got.control
         or (isinstance(said, str) and said.startswith(("Tool not", "Error: ")))
@@ -67,7 +68,18 @@ TOOLS = PlainTools(
     scopes=frozenset({*LANGCHAIN, HAYSTACK, BEEAI}),
     names=TOOL_CLASSES,
     titles=(crewai.TOOL,),
-    beginnings=(*'{["-0123456789', "true", "false", "null", "content=", "ToolM", "Comm", "Tool not", "Error: "),
+    beginnings=(
+        *'{["-0123456789',
+        *MASKED,
+        "true",
+        "false",
+        "null",
+        "content=",
+        "ToolM",
+        "Comm",
+        "Tool not",
+        "Error: ",
+    ),
     result=_result,
     odd_failure=is_paused,
     keys=CALL_KEYS | CONTEXTS | {"tool_call_id"},

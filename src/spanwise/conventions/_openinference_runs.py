@@ -20,7 +20,7 @@ from spanwise.conventions._openinference_envelopes import held_messages, is_unsa
 from spanwise.conventions._openinference_messages import DSPY, INPUT, LANGCHAIN, LLAMA_INDEX, flattened, output
 from spanwise.conventions._reprs import is_dump, read_repr
 from spanwise.conventions._values import first_text, mapping_of, text_of
-from spanwise.model.content import AgentFields, Memo
+from spanwise.model.content import AgentFields, Memo, is_blank, is_cut
 from spanwise.model.raw import STATUS_ERROR, Attributes, RawSpan
 
 INSTRUCTOR = "openinference.instrumentation.instructor"
@@ -50,6 +50,7 @@ _STEP = re.compile(r"Step \d+")
 _BRACKETED = re.compile(r"[\w ]+\[(.+)\]")
 _OPAQUE = re.compile(r"(?:[a-z]+_)?(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\d{6,})")
 _NODE = re.compile(r"\w+")
+_PLACEHOLDER = re.compile(r"\{\w+\}")
 _LLAMA_AGENT = "current_agent_name='"
 _DEPTH = 5
 _MODEL_SAID = ('"AIMessage"', '"AIMessageChunk"')
@@ -168,7 +169,7 @@ def _llama_agent(attributes: Attributes) -> str | None:
 def _query(span: RawSpan, memo: Memo) -> str | None:
     attributes = span.attributes
     found = _crew_task(attributes, memo)
-    if found is not None:
+    if found is not None or is_cut(text_of(attributes.get("crew_tasks")) or ""):  # the inputs alone ask for nothing
         return found
     found = _asked(recorded(attributes, "input", memo), memo, 0)
     if found is None and span.scope.name not in LANGCHAIN:
@@ -188,7 +189,8 @@ def _crew_task(attributes: Attributes, memo: Memo) -> str | None:
     inputs = mapping_of(memo.json(given)) if found is not None and "{" in found else None
     for name, value in (inputs or {}).items():
         found = found.replace("{" + name + "}", str(value)) if found is not None else None
-    return None if found is None or is_unsaid(found) else found.strip()
+    hidden = inputs is None and found is not None and is_blank(given) and _PLACEHOLDER.search(found) is not None
+    return None if found is None or hidden or is_unsaid(found) else found.strip()
 
 
 def _asked(value: object, memo: Memo, depth: int) -> str | None:

@@ -89,7 +89,9 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         result = returned["tool_output"]
     found = outcome(result, memo)
     name = first_text(attributes, "tool.name") or (first_text(returned, "tool_name") if returned is not None else None)
-    return ToolFields(name, called, found.value, call_id, found.failed, control=found.control)
+    # That the tool failed stands in what it returned only: where that was left out or cut, nobody knows.
+    uncertain = returned is None
+    return ToolFields(name, called, found.value, call_id, found.failed, control=found.control, uncertain=uncertain)
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:

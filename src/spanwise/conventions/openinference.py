@@ -50,7 +50,7 @@ from spanwise.conventions._openinference_tools import given, outcome
 from spanwise.conventions._payloads import invoked
 from spanwise.conventions._smolagents import broke_off
 from spanwise.conventions._values import first_number, first_text, mapping_of, text_of
-from spanwise.model.content import ContextFields, HandoffFields, LLMFields, Memo, ToolFields
+from spanwise.model.content import ContextFields, HandoffFields, LLMFields, Memo, ToolFields, is_blank
 from spanwise.model.raw import Attributes, RawSpan
 from spanwise.model.span import Kind
 
@@ -335,7 +335,7 @@ def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
     get = span.attributes.get
     if not _is_handoff(span):
         return passed(mapping_of(memo.json(get("metadata"))) or {}) if "tool.name" in span.attributes else None
-    source, target = memo.json(get("input.value")), memo.json(get("output.value"))
+    source, target = (None if is_blank(get(key)) else memo.json(get(key)) for key in ("input.value", "output.value"))
     fields = {**(mapping_of(source) or {"from_agent": source}), **(mapping_of(target) or {"to_agent": target})}
     return HandoffFields(
         text_of(fields.get("from_agent")), text_of(fields.get("to_agent")) or span.name.removeprefix(HANDOFF) or None

@@ -159,11 +159,27 @@ def is_redacted(value: object) -> bool:
     return any(mark in value for mark in REDACTED) or (value[:3] in _MASKS and is_mask(value))
 
 
+def is_blank(value: object) -> bool:
+    """The value is text of which a mask left nothing: whatever it said of itself is gone, too."""
+    return isinstance(value, str) and (is_mask(value.strip()) or value.startswith(_SCRUBBED))
+
+
+_SCRUBBED = "[Scrubbed due to"
+MASKED = ("__RED", "<RED", "[RED", "[red", "***", "[Scrub")
+"""How text begins of which a mask may have left nothing."""
+
+
 def is_mask(text: str) -> bool:
     """The text is nothing but what a mask put in the place of another: asterisks, or `[REDACTED]` alone."""
     return text in REDACTED or text == "[redacted]" or (text[:3] == "***" and not text.strip("*"))
 
 
+def is_cut(text: str) -> bool:
+    """The text is JSON that was cut in the middle: what is open at its end was never closed."""
+    return text[:2] in _OPENINGS and (text.count("{") > text.count("}") or text.count("[") > text.count("]"))
+
+
+_OPENINGS = frozenset({'{"', "[{", '["'})
 TRUNCATED = "[truncated]"
 """How text ends that was cut and says so."""
 
@@ -175,7 +191,7 @@ def state_of(recorded: object, value: object) -> ContentState:
     if isinstance(value, str):
         if is_redacted(value):
             return "redacted"
-        if value.endswith(TRUNCATED) or (value[:2] in {'{"', "[{", '["'} and value[-1] not in "}]"):
+        if value.endswith(TRUNCATED) or (value[:2] in _OPENINGS and value[-1] not in "}]"):
             return "truncated"
     return "present"
 
