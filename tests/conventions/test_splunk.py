@@ -45,6 +45,7 @@ def said(*texts: str, role: str = "user") -> str:
         (span("invoke_agent", framework="crewai", agent__name="Researcher"), "agent"),
         (span("invoke_agent", framework="llamaindex", agent__name="ReActAgent"), "workflow"),
         (span("invoke_agent", framework="llamaindex", agent__name="research_agent"), "agent"),
+        (span("invoke_agent", framework="llamaindex", agent__name=["research_agent"]), "agent"),
         (span("invoke_agent", framework="openai_agents", agent__name="triage", conversation_root=True), "agent"),
         (span("generate_text"), "llm"),
         (span("execute_tool", tool__name="add"), "tool"),

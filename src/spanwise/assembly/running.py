@@ -14,8 +14,8 @@ from spanwise import conventions
 from spanwise.model.calls import LLMCall
 from spanwise.model.trace import Run
 
-_LOOPS = frozenset({"advisor"})
-"""Spring AI's spans below which a model is called once by the app, and again only by its own loop."""
+_LOOP = "advisor"
+"""Spring AI's kind of span below which a model is called once by the app, and again only by its own loop."""
 
 
 class _Sum(msgspec.Struct, gc=False):
@@ -46,7 +46,7 @@ def take_apart(run: Run, calls: Sequence[LLMCall]) -> list[LLMCall]:
         sums[span.parent] = now = _Sum(sent, got, sent)
         if before is None or span.parent < 0:
             continue
-        in_loop = spans[span.parent].attributes.get("spring.ai.kind") in _LOOPS
+        in_loop = spans[span.parent].attributes.get("spring.ai.kind") == _LOOP
         more = sent - before.sent
         if got >= before.got and more >= (0 if in_loop else before.own):
             used.input_tokens, used.output_tokens = more, got - before.got

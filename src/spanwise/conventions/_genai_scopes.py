@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from spanwise.conventions._langgraph import is_paused
 from spanwise.conventions._messages import items, messages_of
 from spanwise.conventions._returned import without_google_envelopes
-from spanwise.conventions._values import first_text, mapping_of
+from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import LLMFields, Memo, Message, Part
 from spanwise.model.raw import RawSpan
 
@@ -75,7 +75,7 @@ CONTENT_SWITCHES: Mapping[str, str] = {
     KERNEL_FUNCTION: _KERNEL_LOGS,
 }
 """What to do about missing content, for scopes that speak the generic dialect and have a switch of their own."""
-_CONTENT_SWITCHES_OF: Mapping[tuple[str, object], str] = {
+_CONTENT_SWITCHES_OF: Mapping[tuple[str, str | None], str] = {
     ("gcp.vertex.agent", "go"): (
         "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true and export the log events of ADK for Go, set up "
         "by its package `telemetry`."
@@ -87,7 +87,7 @@ _CONTENT_SWITCHES_OF: Mapping[tuple[str, object], str] = {
 def content_switch(span: RawSpan) -> str:
     """The switch of the span's own scope; empty where its dialect's is right."""
     scope = span.scope
-    by_language = _CONTENT_SWITCHES_OF.get((scope.name, scope.resource.get("telemetry.sdk.language")))
+    by_language = _CONTENT_SWITCHES_OF.get((scope.name, text_of(scope.resource.get("telemetry.sdk.language"))))
     return by_language or CONTENT_SWITCHES.get(scope.name, "")
 
 

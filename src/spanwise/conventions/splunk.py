@@ -15,7 +15,7 @@ from spanwise.conventions._convention import Convention
 from spanwise.conventions._genai_scopes import SPLUNK, is_plumbing
 from spanwise.conventions._payloads import answered, asked
 from spanwise.conventions._reprs import read_repr
-from spanwise.conventions._values import first_text, mapping_of
+from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import AgentFields, ContextFields, Memo, Part, ToolFields
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
@@ -48,7 +48,7 @@ def _is_around(span: RawSpan) -> bool:
     if framework == "crewai":
         return span.attributes.get("gen_ai.conversation_root") is True
     if framework == "llamaindex":
-        return span.attributes.get("gen_ai.agent.name") in _CLASSES
+        return text_of(span.attributes.get("gen_ai.agent.name")) in _CLASSES
     return framework == "langchain" and is_plumbing(span)
 
 
