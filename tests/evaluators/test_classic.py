@@ -108,12 +108,15 @@ def test_without_a_root_or_an_end() -> None:
     """A run that never ended, or that records no times, has no latency."""
     open_ = agent(1)
     open_.end_ns = 0
+    backwards = agent(1)
+    backwards.start_ns, backwards.end_ns = 7, 6
     untimed = agent(1)
     untimed.attributes = {**untimed.attributes, TIMES: "none"}
     assert [
         "The run's own span never ended.",
+        "The run's own span ends before it begins.",
         "A transcript records no times. Score the spans of the run.",
-    ] == [one(classic.Latency, run_of(root)).reason for root in (open_, untimed)]
+    ] == [one(classic.Latency, run_of(root)).reason for root in (open_, backwards, untimed)]
     assert "scored" == one(classic.Latency, run_of(chat(1, parent=None))).status
 
 

@@ -173,6 +173,9 @@ def test_what_is_not_known() -> None:
     open_.end_ns = 0
     assert ["not_measurable", "not_measurable"] == [one.status for one in scores_of(open_, model(2, 0, 10))]
     assert "never ended" in scores_of(open_, model(2, 0, 10))[0].reason
+    backwards = helper(0)
+    backwards.start_ns, backwards.end_ns = 7, 6
+    assert "ends before it begins" in scores_of(backwards)[1].reason
     still = helper(0)
     still.start_ns = still.end_ns = 5
     assert "begin and end at the same time" in scores_of(still)[1].reason

@@ -194,6 +194,17 @@ def test_partial_traces_and_repairs_are_said() -> None:
     assert "spans that share an id and disagree" in text
 
 
+def test_times_that_cannot_be_are_no_durations() -> None:
+    """Of a run whose span never ended, or ended before it began, nobody knows how long it took; the latter is said."""
+    open_, backwards, call = agent(1), agent(1), tool(2, parent=1, start=9, end=8)
+    open_.end_ns, backwards.start_ns, backwards.end_ns = 0, 7, 6
+    assert "duration  not recorded" in shown(run_of(open_))
+    text = shown(run_of(backwards, call))
+    assert "duration  not recorded" in text
+    assert "repaired  spans that end before they begin, how long they took left open: 2" in text
+    assert "tool search  ended before it began" in text
+
+
 def test_a_very_large_run_is_cut_and_says_so() -> None:
     """Of more than 2000 entries the rest is counted; --all shows every one."""
     run = run_of(agent(1), *(tool(number, parent=1) for number in range(2, 2502)))

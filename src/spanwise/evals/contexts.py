@@ -25,7 +25,7 @@ def context_of(
         metadata=None if metadata is None else dict(metadata),
         expected_output=expected_output,
         output=run.answer,
-        duration=run.duration_ms / 1000,
+        duration=(run.duration_ms or 0.0) / 1000,
         _span_tree=tree_of(run),
         attributes={},
         metrics=metrics_of(run),

@@ -185,21 +185,20 @@ class Latency:
     """
 
     def __call__(self, run: Run, /) -> Sequence[Score]:
-        why = _untimed(run)
-        if why:
+        why, took = _untimed(run), run.duration_ms
+        if took is None or why:
             return (
                 not_measurable("latency", why),
                 not_measurable("latency_ms", why, unit="ms"),
                 not_measurable("latency_tool_ms", why, unit="ms"),
             )
-        took = run.duration_ms
         ratio = took / _TARGET_MS
         value = next((value for most, value in _LATENCY_BANDS if ratio <= most), 0.4)
         score = Score(
             name="latency",
             value=value,
             reason=f"{took:.0f} ms are {ratio:.2f} of {_TARGET_MS:.0f} ms.",
-            issues=tuple(_slow(run)),
+            issues=tuple(_slow(run, took)),
         )
         tools = [call.duration_ns / 1e6 for call in run.work if call.origin == "span"]
         return (
@@ -287,21 +286,23 @@ def _untimed(run: Run) -> str:
     if not run.timed:
         return "A transcript records no times. Score the spans of the run."
     root = run.root_span
-    return "The run's own span never ended." if root is not None and root.raw.end_ns <= 0 else ""
+    if root is None or root.is_over:
+        return ""
+    return f"The run's own span {'ends before it begins' if root.raw.end_ns > 0 else 'never ended'}."
 
 
-def _slow(run: Run) -> list[str]:
+def _slow(run: Run, took: float) -> list[str]:
     """The steps that took longer than a step of their kind should."""
     steps = (
         [(call.name, call.duration_ns / 1e6) for call in run.work],
         [(call.model or "a model call", (call.end_ns - call.start_ns) / 1e6) for call in run.llm_calls],
         [("a retrieval", (step.end_ns - step.start_ns) / 1e6) for step in run.retrievals],
     )
-    found = [f"The run took {run.duration_ms:.0f} ms, the target is {_TARGET_MS:.0f} ms."]
+    found = [f"The run took {took:.0f} ms, the target is {_TARGET_MS:.0f} ms."]
     for (kind, target), taken in zip(_STEP_TARGETS, steps, strict=True):
         found += [
             f"{name} took {ms:.0f} ms, the target of a {kind} call is {target:.0f} ms."
             for name, ms in taken
             if ms > target
         ]
-    return found if run.duration_ms > _TARGET_MS else found[1:]
+    return found if took > _TARGET_MS else found[1:]

@@ -115,8 +115,9 @@ def _why_unknown(run: Run) -> str:
     """Why the run's duration is not known; empty if it is."""
     if not run.timed:
         return "The times are not recorded: a transcript holds the order of its steps only."
-    if run.root >= 0 and run.trace.spans[run.root].raw.end_ns <= 0:
-        return "The run's own span never ended, so how long the run took is not recorded."
+    if run.duration_ms is None:
+        ends = "ends before it begins" if run.trace.spans[run.root].raw.end_ns > 0 else "never ended"
+        return f"The run's own span {ends}, so how long the run took is not recorded."
     if run.end_ns <= run.start_ns:
         return "The run's spans begin and end at the same time, so how long it took is not recorded."
     return ""

@@ -58,6 +58,11 @@ class Span(msgspec.Struct, gc=False):
         return max(self.raw.end_ns, self.raw.start_ns)
 
     @property
+    def is_over(self) -> bool:
+        """An end is recorded that is not before the start."""
+        return self.raw.end_ns > 0 and self.raw.end_ns >= self.raw.start_ns
+
+    @property
     def duration_ns(self) -> int:
         """How long it took, never negative."""
         return max(self.raw.end_ns - self.raw.start_ns, 0)

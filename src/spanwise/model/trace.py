@@ -213,14 +213,14 @@ class Run:
     def end_ns(self) -> int:
         """When the run ended: its root's end, or the last end of all where there is no root."""
         if self.root >= 0:
-            raw = self.trace.spans[self.root].raw
-            return raw.end_ns if raw.end_ns > raw.start_ns else raw.start_ns
+            return self.trace.spans[self.root].end_ns
         return max((span.end_ns for span in self.spans), default=0)
 
     @property
-    def duration_ms(self) -> float:
-        """How long the run took."""
-        return (self.end_ns - self.start_ns) / 1e6
+    def duration_ms(self) -> float | None:
+        """How long the run took; None where its span has no end, or one before its start, and of a transcript."""
+        known = self.timed and (self.root < 0 or self.trace.spans[self.root].is_over)
+        return (self.end_ns - self.start_ns) / 1e6 if known else None
 
     @lazy
     def timed(self) -> bool:

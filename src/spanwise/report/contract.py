@@ -11,6 +11,7 @@ from spanwise.model.ports import Content, Mask
 from spanwise.model.result import RunResult
 from spanwise.model.score import Evidence, Score
 from spanwise.model.trace import Run
+from spanwise.report.repairs import repairs_of
 
 SCHEMA = "spanwise.score/1"
 
@@ -48,13 +49,13 @@ def to_contract(
         "tokens": _tokens(run.tokens),
         "cost_usd": run.cost_usd,
         "cost_estimated": run.cost_estimated,
-        "duration_ms": run.duration_ms if run.timed else None,
+        "duration_ms": run.duration_ms,
         "retrievals": [_retrieval(item, text) for item in run.retrievals],
         "handoffs": [{"from": item.source, "to": item.target, "span_id": item.span_id} for item in run.handoffs],
         "session_id": run.who.session_id,
         "user_id": run.who.user_id,
         "missing": _missing(run),
-        "repairs": list(run.trace.repairs),
+        "repairs": repairs_of(run),
         "scores": [_score(result, score, content=told) for score in result.scores],
         "issues": _gathered([score.issues for score in result.scores]) if told else None,
         "recommendations": _gathered([score.recommendations for score in result.scores]) if told else None,

@@ -14,6 +14,7 @@ from spanwise.model.span import SpanError
 from spanwise.model.trace import Run
 from spanwise.report.escapes import visible
 from spanwise.report.outline import Entry, Outline, outline, walk
+from spanwise.report.repairs import repairs_of
 from spanwise.report.terminal import dollars, duration, line, rows, say, shown
 
 _INDENT = 4
@@ -60,7 +61,8 @@ def _facts(run: Run, *, content: bool) -> Iterator[tuple[str, str, str]]:
     if run.handoffs:
         ways = (f"{shown(item.source or '?')} -> {shown(item.target or '?')}" for item in run.handoffs)
         yield "handoffs", ", ".join(ways), ""
-    yield "duration", duration(run.end_ns - run.start_ns) if run.timed else "not recorded", "" if run.timed else "dim"
+    took = run.duration_ms
+    yield "duration", "not recorded" if took is None else duration(took * 1e6), "dim" if took is None else ""
     yield "tokens", tokens_of(run.tokens) if run.tokens else "not recorded", "" if run.tokens else "dim"
     cost = run.cost_usd
     if cost is None:
@@ -73,8 +75,9 @@ def _facts(run: Run, *, content: bool) -> Iterator[tuple[str, str, str]]:
         "complete" if whole.complete else f"partial: {visible('; '.join(whole.reasons))}",
         "" if whole.complete else "yellow",
     )
-    if run.trace.repairs:
-        yield "repaired", visible("; ".join(run.trace.repairs)), "yellow"
+    repairs = repairs_of(run)
+    if repairs:
+        yield "repaired", visible("; ".join(repairs)), "yellow"
 
 
 def tokens_of(tokens: Tokens) -> str:
@@ -132,7 +135,8 @@ def _entry_facts(run: Run, entry: Entry) -> Iterator[str]:
     if span is None:
         yield "no span: known from the model's message"
     elif run.timed:
-        yield duration(span.duration_ns) if span.raw.end_ns > 0 else "not ended"
+        ended = "ended before it began" if span.raw.end_ns > 0 else "not ended"
+        yield duration(span.duration_ns) if span.is_over else ended
     if llm is not None:
         if words := tokens_of(llm.tokens):
             yield words

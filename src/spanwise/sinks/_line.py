@@ -24,7 +24,9 @@ def line_of(result: RunResult) -> str:
     broken = [score.name for score in result.scores if score.status == "error"]
     if broken:
         parts.append(f"failed: {', '.join(broken)}")
-    parts.append(f"{run.duration_ms / 1000:.2f} s")
+    took = run.duration_ms
+    if took is not None:
+        parts.append(f"{took / 1000:.2f} s")
     cost = run.cost_usd
     if cost is not None:
         parts.append(f"${cost:.4f}")

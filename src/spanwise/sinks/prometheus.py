@@ -156,8 +156,9 @@ class _Counted:
     def run(self, run: Run, agent: str) -> None:
         """Count a run by itself."""
         self.runs.add(agent)
-        if run.timed:
-            self.seconds.observe(agent, value=run.duration_ms / 1000)
+        took = run.duration_ms
+        if took is not None:
+            self.seconds.observe(agent, value=took / 1000)
         failed = sum(call.failed for call in run.work)
         self.calls.add(agent, "ok", by=len(run.work) - failed)
         self.calls.add(agent, "failed", by=failed)
