@@ -135,6 +135,15 @@ def test_a_resource_is_held_once() -> None:
     assert ("", "", "shop") == (one.scope.name, one.scope.version, one.scope.resource["service.name"])
 
 
+def test_a_resource_with_half_a_character_is_read() -> None:
+    """Text that no file can hold, in a resource as anywhere else, costs no span."""
+    (span,) = ended()[1:]
+    printed = json.loads(span.to_json())
+    printed["resource"] = "\ud800"
+    outcome = Outcome(json.dumps(printed).encode())
+    assert (["parent"], []) == (outcome.names, outcome.messages)
+
+
 def test_log_events_are_read() -> None:
     """What the log exporter prints becomes an event of its span, with name, time, attributes and body."""
     (event,) = Outcome(json.dumps(LOG, indent=4).encode()).records

@@ -39,6 +39,7 @@ class Scanner:
         self._at = 0
         self._before = 0
         self._over = False
+        self._failure: SourceError | None = None
 
     @property
     def place(self) -> str:
@@ -53,6 +54,8 @@ class Scanner:
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._grow():
+                if self._failure is not None:
+                    raise self._failure
                 return END
 
     def take(self, byte: bytes) -> bool:
@@ -140,6 +143,9 @@ class Scanner:
         byte = f"byte {self._before + at}"
         return f"{self._where}, {byte}" if self._where else byte
 
+    def _cut_off(self, place: str) -> SourceError:
+        return self._failure or self._intake.error(_CUT_OFF, place=place)
+
     def _too_large(self) -> SourceError:
         most = self._intake.limits.record_bytes
         return self._intake.error(f"a value is larger than {most:,} bytes, which is the limit", place=self.place)
@@ -152,7 +158,7 @@ class Scanner:
         parts = [self._text[self._at :]]
         gained = 0
         while not self._over and gained <= held:
-            piece = self._more()
+            piece = self._next()
             self._over = not piece
             gained += len(piece)
             parts.append(piece)
@@ -160,6 +166,14 @@ class Scanner:
         self._at = 0
         self._text = b"".join(parts)
         return gained > 0
+
+    def _next(self) -> bytes:
+        # What was read before the text broke off is good: the failure is met by whoever comes to its end.
+        try:
+            return self._more()
+        except SourceError as failure:
+            self._failure = failure
+            return b""
 
     def _length(self, *, keep: bool) -> int:
         first = self._text[self._at : self._at + 1]
@@ -174,7 +188,7 @@ class Scanner:
                     raise self.broken("a value is expected here")
                 return found.end() - self._at
             if not self._grow() and not found:
-                raise self._intake.error(_CUT_OFF, place=self.place)
+                raise self._cut_off(self.place)
 
     def _bracketed(self, *, keep: bool) -> int:
         depth = 0
@@ -186,7 +200,7 @@ class Scanner:
                 passed = at - self._at if keep else 0
                 self._at = at - passed
                 if not self._grow():
-                    raise self._intake.error(_CUT_OFF, place=self._byte(len(self._text)))
+                    raise self._cut_off(self._byte(len(self._text)))
                 at = self._at + passed
                 continue
             depth += 1 if self._text[at] in _OPEN else -1

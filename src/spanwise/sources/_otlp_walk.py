@@ -21,21 +21,24 @@ from spanwise.sources._source import Intake, Record
 
 _Kind: TypeAlias = Literal["span", "log"]
 
-_DOCUMENT, _RESOURCE, _SCOPE = 0, 1, 2
+_ENVELOPE, _DOCUMENT, _RESOURCE, _SCOPE = -1, 0, 1, 2
 # Which lists lead deeper, from which level to which; instrumentation libraries are what scopes were called.
 _LISTS: Mapping[str, int] = {
     "resourceSpans": _RESOURCE,
     "resourceLogs": _RESOURCE,
+    "batches": _RESOURCE,  # Tempo's name
     "scopeSpans": _SCOPE,
     "scopeLogs": _SCOPE,
     "instrumentationLibrarySpans": _SCOPE,
     "instrumentationLibraryLogs": _SCOPE,
 }
+# In which key of an object of their own the APIs of Tempo and Jaeger give a document.
+_ENVELOPES = frozenset({"trace", "result"})
 _ITEMS: Mapping[str, _Kind] = {"spans": "span", "logRecords": "log", "logs": "log"}
 _OTHER_SIGNALS = {"resourceMetrics": "metrics", "resourceProfiles": "profiles"}
 _SNAKE = re.compile(r"_([a-z])")
 _BYTE = re.compile(r"\(byte (\d+)\)")
-NOT_OTLP = "this is JSON but not OTLP: it holds neither resourceSpans nor resourceLogs"
+NOT_OTLP = "this is not OTLP: it holds neither resourceSpans nor resourceLogs"
 
 
 class Walk:
@@ -73,7 +76,7 @@ class Walk:
     def _document(self, path: str, strange: list[str]) -> Iterator[list[Record]]:
         known, self._known = self._known, False
         if self._scan.peek() == ord("{"):
-            yield from self._object(_DOCUMENT, path, Scope("", "", {}))
+            yield from self._object(_ENVELOPE, path, Scope("", "", {}))
         else:
             self._scan.value()
         if not self._known:
@@ -107,11 +110,13 @@ class Walk:
             written = self._scan.key()
             name = _SNAKE.sub(lambda found: found[1].upper(), written)
             place = f"{path}.{written}"
-            if _LISTS.get(name, 0) > level:
+            if _LISTS.get(name, _ENVELOPE) > level:
                 self._known = True
                 yield from self._list(_LISTS[name], place, scope, [])
             elif name in _ITEMS and level == _SCOPE:
                 yield from self._items(_ITEMS[name], place, scope)
+            elif name in _ENVELOPES and level == _ENVELOPE and self._scan.peek() == ord("{"):
+                yield from self._object(_DOCUMENT, place, Scope("", "", {}))
             else:
                 self._field(name, level, scope)
             if not self._scan.separator(b"}"):
@@ -120,17 +125,24 @@ class Walk:
     def _field(self, name: str, level: int, scope: Scope) -> None:
         if name == "resource":
             # In place: spans that stand before their resource hold it already.
-            cast("dict[str, object]", scope.resource).update(self._mender.attributes(self._part().get("attributes")))
+            cast("dict[str, object]", scope.resource).update(self._resource())
         elif name in {"scope", "instrumentationLibrary"}:
             fields = self._part()
             scope.name, scope.version = (
                 text if isinstance(text := fields.get(key), str) else "" for key in ("name", "version")
             )
         else:
-            if level == _DOCUMENT and name in _OTHER_SIGNALS:
+            if level <= _DOCUMENT and name in _OTHER_SIGNALS:
                 self._known = True
                 self._intake.ignore(_OTHER_SIGNALS[name])
             self._scan.skip()
+
+    def _resource(self) -> Mapping[str, object]:
+        try:
+            return self._mender.attributes(self._part().get("attributes"))
+        except Unusable:
+            self._intake.repair("attributes of a resource that are no list: left out")
+            return {}
 
     def _part(self) -> Mapping[str, object]:
         held = decode_anyhow(self._scan.value(), intake=self._intake)

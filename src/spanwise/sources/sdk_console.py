@@ -6,11 +6,10 @@ below the microsecond.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import cast
-
-import msgspec
 
 from spanwise.model.raw import EMPTY, LogEvent, RawSpan, Scope
 from spanwise.sources._json_text import blocks, decode_anyhow, skip_mark
@@ -48,7 +47,7 @@ class _Reader:
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
         self._mender = Mender(intake.repair, plain=True)
-        self._scopes: dict[bytes, Scope] = {}
+        self._scopes: dict[str, Scope] = {}
 
     def item(self, item: object, place: str) -> Iterator[Record]:
         """The record that a printed object describes, if it is one."""
@@ -80,7 +79,7 @@ class _Reader:
 
     def _scope(self, fields: Mapping[str, object]) -> Scope:
         resource = fields.get("resource")
-        key = msgspec.json.encode(resource)
+        key = json.dumps(resource)
         found = self._scopes.get(key)
         if found is None:
             found = Scope("", "", self._mender.attributes(_fields(resource).get("attributes")))
