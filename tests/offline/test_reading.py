@@ -88,6 +88,21 @@ def test_a_torn_trace_is_given_again(tmp_path: Path) -> None:
     assert ([(1, 1, 1), (1, 2, 2)], []) == read(path, ended=10, idle=100_000)
 
 
+def test_what_is_left_out_or_put_right_is_told(tmp_path: Path) -> None:
+    """A reader of the results is told what of the inputs is not in them, and what was guessed, each with its number."""
+    odd = json.loads(line(1, 1))
+    odd["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["kind"] = 99
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "hi"}}] * 2}]}]}
+    path = written(tmp_path, [f"{json.dumps(each)}\n" for each in ({"resourceMetrics": []}, logs, odd)])
+    reading = Reading(paths=[str(path)])
+    assert 1 == len(list(reading.traces_of()))
+    assert [
+        "left out: log record without trace and span id (2 times)",
+        "left out: metrics (1 time)",
+        "span kind unknown: left unspecified (1 time)",
+    ] == reading.remarks()
+
+
 def test_a_torn_trace_of_a_pipe_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard input cannot be read twice: what came too late is told, and the rest is scored."""
     lines = [line(1, 1), *noise(9000, first=1000), line(1, 2, parent=1)]

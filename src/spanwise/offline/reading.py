@@ -59,7 +59,7 @@ class Reading:
     spans: int = 0
     traces: int = 0
     errors: int = 0
-    repairs: dict[str, int] = field(default_factory=dict[str, int])
+    tally: sources.Tally = field(default_factory=sources.Tally)
     notes: list[str] = field(default_factory=list[str])
     """What is worth knowing and no error: files passed over, log events without spans."""
     small_bytes: int = SMALL
@@ -110,15 +110,17 @@ class Reading:
                 )
 
     def remarks(self) -> list[str]:
-        """What a reader of the results should know: notes, and what was put right in the input, how often."""
-        return [*self.notes, *(f"{what} ({count} times)" for what, count in sorted(self.repairs.items()))]
+        """What a reader of the results should know: notes, what was left out of the input or put right, how often."""
+        counted = [(f"left out: {what}", count) for what, count in sorted(self.tally.ignored.items())]
+        counted += sorted(self.tally.repairs.items())
+        return [*self.notes, *(f"{what} ({count} time{'' if count == 1 else 's'})" for what, count in counted)]
 
     def _records(self, listed: Iterable[str], total: int) -> Iterator[tuple[RawSpan | LogEvent, str]]:
         for name in listed:
             self.files += 1
             try:
                 tell = self._progress(name, total)
-                for record in sources.read(name, on_error=self._failed, repairs=self.repairs, on_progress=tell):
+                for record in sources.read(name, on_error=self._failed, tally=self.tally, on_progress=tell):
                     self.records += 1
                     if isinstance(record, RawSpan):
                         self.spans += 1

@@ -17,6 +17,7 @@ from spanwise.sources import (
     sdk_console,
     trail,
 )
+from spanwise.sources._foreign import foreign
 from spanwise.sources._open import DEFAULT_LIMITS, HEAD_BYTES, Input, Limits, open_input
 from spanwise.sources._paths import expand_paths
 from spanwise.sources._source import Intake, Record, Source, Tally
@@ -47,7 +48,6 @@ def read(
     on_error: Callable[[SourceError], None] | None = None,
     on_progress: Callable[[int], None] | None = None,
     tally: Tally | None = None,
-    repairs: dict[str, int] | None = None,
 ) -> Iterator[Record]:
     """Every span and log event of a file, of standard input ("-") or of a binary stream, in their order there.
 
@@ -57,14 +57,11 @@ def read(
         on_error: Told of each unusable record, which costs only itself. Without it the first one is raised.
         on_progress: Told now and then how many bytes of the file are read.
         tally: Counts what became of the records.
-        repairs: Counts what was put right in them, by what was done; the tally's own, if not given.
 
     Raises:
         SourceError: The input cannot be read, its format is not known, or the rest of it cannot be made sense of.
     """
     counts = Tally() if tally is None else tally
-    if repairs is not None:
-        counts.repairs = repairs
     if isinstance(path, str) and is_remote(path):
         intake = Intake(source=path, on_error=on_error or _raise, limits=limits, tally=counts)
         yield from langfuse_api.read(path, intake=intake, on_progress=on_progress)
@@ -117,10 +114,8 @@ def _source_of(data: Input) -> Source:
     data.read(HEAD_BYTES)  # raises what kept these bytes from being read, if anything did
     if not head:
         raise SourceError("the file is empty", source=data.name)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise SourceError("the file is UTF-16 text; save it as UTF-8", source=data.name)
     titles = ", ".join(source.title for source in SOURCES)
-    raise SourceError(f"the file is of no known format ({titles})", source=data.name)
+    raise SourceError(foreign(head) or f"the file is of no known format ({titles})", source=data.name)
 
 
 def _raise(error: SourceError) -> None:
