@@ -50,6 +50,8 @@ SPACES = Pool(
         ("The north warehouse: it has 420 free spaces, 55 more than the south with 365.", ("supported", "420", "a")),
         ("The south warehouse has 365 free spaces.", ("supported", "365", "b")),
         ("The south warehouse has 420 free spaces.", ("unsupported", "", "")),
+        ("There are 420 free spaces.", ("supported", "420", "a")),
+        ("There are 420 free docks.", ("unsupported", "", "")),
         ("The north warehouse has 421 free spaces.", ("contradicted", "420", "a")),
         ("The north warehouse has free spaces.", ("unsupported", "", "")),
     ],

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 import msgspec
 
 from spanwise.grounding.steps import Steps, finish
+from spanwise.grounding.words import STOP
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import is_redacted
 from spanwise.model.trace import Run
@@ -42,11 +43,15 @@ class Piece(NamedTuple):
     """What the call named in its arguments, in lower case: the number is about one of these, if there are any."""
 
     def is_about(self, claim: str) -> bool:
-        """Whether what a claim says may rest on this: on a bare number only a number, and one of the same thing."""
+        """Whether what a claim says may rest on this: on a bare number only a number, and one of nothing else."""
         if not self.heading:
             return True
         words = frozenset(_WORD.findall(claim.lower()))
-        return any(word[0].isdigit() for word in words) and not (self.named and self.named.isdisjoint(words))
+        if not any(word[0].isdigit() for word in words):
+            return False
+        if not self.named or not self.named.isdisjoint(words):
+            return True
+        return words <= STOP.union(_WORD.findall(f"{self.heading} {self.text}".lower()))
 
 
 class Pool:
