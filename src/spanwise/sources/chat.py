@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from spanwise.model.content import Part
 from spanwise.model.raw import EMPTY, STATUS_ERROR, STATUS_UNSET, RawSpan, Scope
@@ -129,6 +130,17 @@ def _items(fields: Fields) -> list[object]:
     return [*items, message] if message is not None else items
 
 
+class _Asked(NamedTuple):
+    """A call, its place in the order of calls, and the place behind the last call that was asked for with it.
+
+    Those ran side by side: none of them was made in answer to another's result.
+    """
+
+    call: Part
+    at: int
+    until: int
+
+
 @dataclass(slots=True, kw_only=True)
 class _Transcript:
     """One transcript while its spans are made."""
@@ -137,8 +149,8 @@ class _Transcript:
     turns: Sequence[Turn]
     digest: str
     made: list[RawSpan] = field(default_factory=list[RawSpan])
-    waiting: list[tuple[Part, int]] = field(default_factory=list[tuple[Part, int]])
-    """The calls without a result so far, each with its place in the order of calls."""
+    waiting: list[_Asked] = field(default_factory=list["_Asked"])
+    """The calls without a result so far."""
     places: int = 0
     latest: int = 0
     """The place of the first call of the latest message that holds any."""
@@ -154,7 +166,7 @@ class _Transcript:
                 found = self._call_of(result)
                 if found is not None:
                     self.waiting.remove(found)
-                    self._ran(*found, result)
+                    self._ran(found, result)
             said.append(turn.genai)
         return [self._root(said), *sorted(self.made, key=lambda span: span.start_ns)]
 
@@ -168,18 +180,25 @@ class _Transcript:
     def _asks(self, calls: Sequence[Part]) -> None:
         if calls:
             self.latest = self.places + 1
-        self.waiting += [(call, self._next()) for call in calls]
+        until = self.places + len(calls) + 1
+        self.waiting += [_Asked(call, self._next(), until) for call in calls]
 
     def _next(self) -> int:
         self.places += 1
         return self.places
 
     def _add(
-        self, name: str, attributes: dict[str, object], *, at: int, status: int = STATUS_UNSET, message: str = ""
+        self,
+        name: str,
+        attributes: dict[str, object],
+        *,
+        at: int,
+        until: int = 0,
+        status: int = STATUS_UNSET,
+        message: str = "",
     ) -> None:
-        span = RawSpan(
-            self._trace_id, self._id(at), self._id(0), name, at, at, status, message, attributes, (), SCOPE, (), 1
-        )
+        ids = self._trace_id, self._id(at), self._id(0)
+        span = RawSpan(*ids, name, at, until or at, status, message, attributes, (), SCOPE, (), 1)
         self.made.append(span)
 
     def _root(self, said: Sequence[Mapping[str, object]]) -> RawSpan:
@@ -225,17 +244,18 @@ class _Transcript:
         attributes.update(usage_attributes(turn.usage or whole))
         return attributes
 
-    def _call_of(self, result: Part) -> tuple[Part, int] | None:
+    def _call_of(self, result: Part) -> _Asked | None:
         """The call that a result answers: by its id; where one of them has none, the first of the latest that fits."""
         if result.id is not None:
-            exact = next((item for item in self.waiting if item[0].id == result.id), None)
+            exact = next((item for item in self.waiting if item.call.id == result.id), None)
             if exact is not None:
                 return exact
-        latest = (item for item in self.waiting if item[1] >= self.latest)
-        loose = (item for item in latest if result.id is None or item[0].id is None)
-        return next((item for item in loose if result.name is None or item[0].name == result.name), None)
+        latest = (item for item in self.waiting if item.at >= self.latest)
+        loose = (item for item in latest if result.id is None or item.call.id is None)
+        return next((item for item in loose if result.name is None or item.call.name == result.name), None)
 
-    def _ran(self, call: Part, at: int, result: Part) -> None:
+    def _ran(self, asked: _Asked, result: Part) -> None:
+        call = asked.call
         attributes: dict[str, object] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.name,
@@ -246,7 +266,8 @@ class _Transcript:
         self._add(
             f"execute_tool {call.name or ''}".strip(),
             {key: value for key, value in attributes.items() if value is not None},
-            at=at,
+            at=asked.at,
+            until=asked.until,
             status=STATUS_ERROR if result.error else STATUS_UNSET,
             message=text_of(result.value) if result.error else "",
         )
