@@ -14,7 +14,7 @@ from spanwise.model.raw import Scope
 from spanwise.sources.chat import usage_attributes
 from tests.sources.exports import anthropic, lines, openai, responses
 from tests.sources.otlp import Outcome
-from tests.sources.transcripts import asking, calls, read, run_of, runs_of, said, spans
+from tests.sources.transcripts import calls, read, run_of, runs_of, said, spans
 
 OSLO = ("weather", {"city": "Oslo"}, "3 degrees", "call_1")
 ROME = ("weather", {"city": "Rome"}, {"celsius": 20}, "call_2")
@@ -259,16 +259,6 @@ def test_usage_belongs_where_it_was_counted() -> None:
 
 
 # Ids, order and size
-
-
-@pytest.mark.parametrize(("together", "recovered"), [(True, False), (False, True)])
-def test_calls_of_one_answer_ran_side_by_side(together: bool, recovered: bool) -> None:
-    """A call that succeeds makes good one that failed before it was asked for, and none that was asked for with it."""
-    failed, good = ({"role": "tool", "content": text} for text in ("Error: timeout", "8"))
-    asked = asking("weather")
-    turns = [asking("weather", "weather"), failed, good] if together else [asked, failed, asked, good]
-    run = run_of(said(*turns, {"role": "assistant", "content": "8"}))
-    assert [recovered] == [episode.recovered for episode in run.episodes]
 
 
 def test_ids_follow_from_the_content() -> None:

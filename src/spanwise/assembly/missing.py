@@ -8,7 +8,7 @@ from itertools import takewhile
 from spanwise import conventions
 from spanwise.assembly import llms, texts
 from spanwise.conventions import litellm
-from spanwise.conventions._genai_scopes import UNCOUNTING, client_switch, may_have_asked
+from spanwise.conventions._genai_scopes import USAGE_SWITCHES, client_switch, may_have_asked
 from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.content import Message, Part
 from spanwise.model.span import Span
@@ -25,6 +25,7 @@ _NO_CALL = Missing(
     why="No model call left a span.",
     switch="Instrument the model client as well as the agent framework.",
 )
+_UNANSWERED = Missing(field="llm_calls", why="The transcript holds no message of an assistant.")
 _CREWAI = "opentelemetry.instrumentation.crewai.instrumentation"
 _UNKNOWN = frozenset({"other"})
 _SEARCHES = frozenset({"retrieval", "rerank", "embedding", "other"})
@@ -198,7 +199,7 @@ def _llm_calls(run: Run) -> Missing | None:
         return Missing(field="llm_calls", why=why, switch=switch)
     if _is_overwritten(run):
         return Missing(field="llm_calls", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
-    return _NO_CALL
+    return _NO_CALL if run.timed else _UNANSWERED
 
 
 def _is_overwritten(run: Run) -> bool:
@@ -247,12 +248,13 @@ def _tokens(run: Run) -> Missing | None:
         return Missing(field="tokens", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
     if run.llm_calls and all(call.failed for call in run.llm_calls):
         return Missing(field="tokens", why="Every model call failed: there are no tokens to count.")
-    switch = (_client_switch(run) or _usage_switch(run)) if run.llm_groups else _NO_CALL.switch
+    switch = (_client_switch(run) or _usage_switch(run)) if run.llm_groups else (_llm_calls(run) or _NO_CALL).switch
     return Missing(field="tokens", why="No span counts tokens.", switch=switch)
 
 
 def _usage_switch(run: Run) -> str:
-    return "" if all(span.raw.scope.name in UNCOUNTING for span in run.llm_groups[-1]) else _USAGE_SWITCH
+    own = {USAGE_SWITCHES.get(span.raw.scope.name, _USAGE_SWITCH) for span in run.llm_groups[-1]}
+    return own.pop() if len(own) == 1 else _USAGE_SWITCH
 
 
 def _some_tokens(run: Run) -> Missing | None:
@@ -265,7 +267,7 @@ def _some_tokens(run: Run) -> Missing | None:
     uncounted = {call.span for call in answered} - {call.span for call in told}
     groups = [group for group in run.llm_groups if any(span.index in uncounted for span in group)]
     left = bool(groups) and all(_was_left(run, group) for group in groups)
-    return Missing(field="tokens", why=why, switch="" if left else _USAGE_SWITCH)
+    return Missing(field="tokens", why=why, switch="" if left else _usage_switch(run))
 
 
 def _documents(run: Run) -> Missing | None:

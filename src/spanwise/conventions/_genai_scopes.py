@@ -56,7 +56,10 @@ _KERNEL_LOGS = (
     f"{_SEMANTIC_KERNEL} Messages are log records: export those of the logger `semantic_kernel` with "
     "OpenTelemetry's LoggingHandler, at INFO."
 )
+TRANSCRIPT = "spanwise.chat"
+"""The spans that are made of a chat transcript, which no instrumentation recorded."""
 CONTENT_SWITCHES: Mapping[str, str] = {
+    TRANSCRIPT: "Keep every message of the conversation in the transcript, with the results of its tools.",
     "AzureAIOpenTelemetryTracer": AZURE_LANGCHAIN,
     "azure.core.tracing.ext.opentelemetry_span": (
         "Set AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true; for azure-ai-projects 2 "
@@ -97,8 +100,11 @@ _CLIENT_SWITCHES: Mapping[str, str] = {
 }
 
 
-UNCOUNTING = frozenset({"openinference.instrumentation.dspy"})
-"""Scopes that never count tokens, whatever the client reports."""
+USAGE_SWITCHES: Mapping[str, str] = {
+    "openinference.instrumentation.dspy": "",
+    TRANSCRIPT: "Keep `usage` with the transcript, or with its messages.",
+}
+"""What to do about missing tokens, for scopes that never count any, whatever the client reports."""
 
 
 def is_function(span: RawSpan) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from spanwise.conventions._genai_scopes import TRANSCRIPT
 from spanwise.model.content import Part
 from spanwise.model.raw import EMPTY, STATUS_ERROR, STATUS_UNSET, RawSpan, Scope
 from spanwise.model.span import TIMES
@@ -26,7 +27,7 @@ from spanwise.sources._records import Fields, Found, fields_of, id_of, list_of, 
 from spanwise.sources._source import Intake, Record, Source
 
 NO_TIMES = "none"
-SCOPE = Scope("spanwise.chat", "1", {TIMES: NO_TIMES})
+SCOPE = Scope(TRANSCRIPT, "1", {TIMES: NO_TIMES})
 _WINDOW = 100
 """How many earlier messages a model span holds at most, so that long transcripts do not grow with their square."""
 _LISTS = ("messages", "input")
