@@ -334,3 +334,10 @@ def test_definitions_that_were_cut() -> None:
     """The name of a tool whose schema was cut stands near its beginning; one without a name is not known."""
     cut = '{"type":"function","name":"search","inputSchema":{"$schema":"http'
     assert (ToolDefinition("search"), ToolDefinition("plain")) == definitions_of([cut, "plain", '{"type":"fun'], Memo())
+
+
+@pytest.mark.parametrize(("content", "value"), [(False, False), (0, 0), ([], []), ("", ""), (None, None)])
+def test_results_that_are_empty_or_false(content: object, value: object) -> None:
+    """What a tool returned is its result also where that counts for nothing; null is not told from nothing recorded."""
+    read = message_of({"role": "tool", "tool_call_id": "c1", "name": "shut", "content": content}, Memo())
+    assert (Part("tool_result", "", "c1", "shut", value),) == read.parts

@@ -304,3 +304,26 @@ def test_the_question_of_a_later_turn_in_format_1() -> None:
     later = [*EVENTS, {"role": "user", "content": "and two?", "event.name": "gen_ai.user.message"}, again]
     agent = made("agent run", scope=SCOPE, attributes={"all_messages_events": json.dumps(later)})
     assert "and two?" == pydantic_ai.agent(agent, Memo()).query
+
+
+def test_tools_that_returned_nothing_in_format_1() -> None:
+    """A result of null was recorded; a result that content capture left out was not."""
+    event = {"event.name": "gen_ai.tool.message", "role": "tool", "id": "c1", "name": "note"}
+    span = made("chat m", scope=SCOPE, attributes={"events": json.dumps([{**event, "content": None}, event])})
+    sent = pydantic_ai.messages(span, Memo()).input
+    assert ["null", None] == [message.parts[0].value for message in sent or ()]
+
+
+def test_calls_whose_result_no_span_tells() -> None:
+    """Early releases record what a tool was given, neither what it returned nor that it asked for another try."""
+    given = {"gen_ai.tool.name": "add", "tool_arguments": "{}"}
+    uncertain = [
+        pydantic_ai.tool(made("running tool", scope=SCOPE, attributes=attributes, status=status), Memo()).uncertain
+        for attributes, status in (
+            (given, 0),
+            ({**given, "tool_response": "3"}, 0),
+            ({"gen_ai.tool.name": "add"}, 0),
+            (given, 2),
+        )
+    ]
+    assert [True, False, False, False] == uncertain

@@ -123,8 +123,8 @@ def _content_parts(fields: Fields, role: str, memo: Memo) -> Iterable[Part]:
     listed = items(content)
     if role == "tool" and not _holds_results(listed):
         failed = fields.get("status") == "error" or fields.get("is_error") is True
-        if content is None and fields.get("content") == "":  # a tool that returned an empty text
-            content = ""
+        if content is None:  # what a tool returned may be empty, 0 or False
+            content = fields.get("content")
         if content is not None or answered:
             yield Part(
                 "tool_result", "", answered, first_text(fields, "name", "tool_name"), plain(content, memo), failed

@@ -68,7 +68,10 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         said.retry = _raised_retry(span)
     if isinstance(said.result, str) and said.result.endswith(RETRY_WORDS):  # 0.4.0 leaves the status unset
         said.retry = True
-    said.uncertain = get("pydantic_ai.tool.deferral.name") is not None
+    deferred = get("pydantic_ai.tool.deferral.name") is not None
+    # Before 0.4.3 or so no span of a tool records what it returned, nor that it asked for another try.
+    untold = said.result is None and get("tool_arguments") is not None and span.status_code != STATUS_ERROR
+    said.uncertain = deferred or untold
     return said
 
 
@@ -120,8 +123,10 @@ def _told(events: object, memo: Memo) -> Iterator[tuple[object, Message]]:
     """Name and message of each event in an attribute of format 1."""
     for fields in map(mapping_of, items(memo.json(events)) or ()):
         if fields is not None:
-            inner = mapping_of(fields.get("message"))
-            yield fields.get("event.name"), message_of(fields if inner is None else inner, memo)
+            inner = mapping_of(fields.get("message")) or fields
+            if "content" in inner and inner["content"] is None and "id" in inner:  # a tool that returned nothing
+                inner = {**inner, "content": "null"}
+            yield fields.get("event.name"), message_of(inner, memo)
 
 
 def _history(span: RawSpan, memo: Memo) -> tuple[Message, ...]:
