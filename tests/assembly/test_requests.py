@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spanwise.model.raw import RawSpan, Scope
-from tests.making import agent, asks, chat, returns, run_of, says, told, tool, user
+from tests.making import agent, asks, chat, returns, run_of, says, span, told, tool, user
 from tests.recordings_io import remade
 
 # Requests laid against spans
@@ -337,3 +337,54 @@ def test_a_tool_offered_under_a_name_that_models_may_say() -> None:
         (call.call_id, call.name, call.result) for call in run.tool_calls if call.origin == "span"
     ]
     assert ["c3"] == [call.call_id for call in run.tool_calls if call.origin == "message"]
+
+
+def langchain_tool(number: int, given: str) -> RawSpan:
+    """A span of OpenInference's for a LangChain tool, whose lone argument is written bare."""
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "query", "input.value": given}
+    message = {"type": "tool", "data": {"content": "done", "tool_call_id": "c1", "name": "query"}}
+    attributes["output.value"] = json.dumps(message)
+    return span(number, parent=1, attributes=attributes, scope=Scope("openinference.instrumentation.langchain", "", {}))
+
+
+@pytest.mark.parametrize("text", ['{"a": [1, 2]}', '["a", 2]', '{"a": [1, 2], "b": "x"}'])
+def test_an_argument_that_is_json_text(text: str) -> None:
+    """JSON text that is a tool's only argument is not taken for the arguments."""
+    call = "llm.output_messages.0.message.tool_calls.0.tool_call."
+    asked = {
+        "openinference.span.kind": "LLM",
+        "llm.output_messages.0.message.role": "assistant",
+        f"{call}id": "c1",
+        f"{call}function.name": "query",
+        f"{call}function.arguments": json.dumps({"payload": text}),
+    }
+    model = span(2, parent=1, attributes=asked, scope=Scope("openinference.instrumentation.langchain", "", {}))
+    (found,) = run_of(agent(1), model, langchain_tool(20, text)).tool_calls
+    assert ("c1", {"payload": text}, "ok") == (found.call_id, found.arguments, found.status)
+    nameless = remade(model, attributes={key: value for key, value in asked.items() if not key.endswith(".id")})
+    (found,) = run_of(agent(1), nameless, langchain_tool(20, text)).tool_calls
+    assert {"payload": text} == found.arguments
+
+
+def test_arguments_that_a_framework_changed() -> None:
+    """A call without an id for which nobody asked is that of the request which names the same arguments."""
+    asked = asks(("c1", "search", {"kind": "none"}), ("c2", "search", {"kind": "true"}), ("c3", "search", {"q": 1}))
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asked]),
+        tool(20, parent=1, arguments={"kind": None}, result="one"),
+        tool(21, parent=1, arguments={"kind": True}, result="two"),
+    )
+    assert [("c1", {"kind": None}), ("c2", {"kind": True}), ("c3", {"q": 1})] == sorted(
+        (call.call_id or "", call.arguments) for call in run.tool_calls
+    )
+
+
+def test_answers_written_over_one_another() -> None:
+    """A call that an agent's own answer repeats with another one's arguments was asked for once."""
+    held: dict[str, Any] = {
+        "gen_ai.input.messages": json.dumps([user("?"), asks(("c1", "ping", {})), returns(("c1", "pong"))]),
+        "gen_ai.output.messages": json.dumps([asks(("c1", "ping", {"q": "another's"})), says("done")]),
+    }
+    run = run_of(agent(1, **held), tool(20, parent=1, name="ping", call_id="c1", result="pong"))
+    assert ["ping"] == [call.name for call in run.tool_calls]

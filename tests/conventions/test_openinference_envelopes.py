@@ -192,6 +192,13 @@ def test_call_ids_that_only_the_response_tells() -> None:
     assert [None] == ids("other")
 
 
+def test_arguments_that_only_the_response_tells() -> None:
+    """A flattened call without arguments has those of the response: smolagents' last model call asks so."""
+    got = (Message("assistant", (Part("tool_call", "", "own", "add", {}),)),)
+    complete(got, {"output.value": json.dumps([OPENAI_ADD])}, Memo())
+    assert ADD.parts[0].value == got[0].parts[0].value
+
+
 def test_cut_values() -> None:
     """JSON that was cut is no value; text that only begins like JSON is."""
     cut = {"output.value": '{"role": "assistant", "con', "output.mime_type": "application/json"}

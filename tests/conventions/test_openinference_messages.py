@@ -368,21 +368,32 @@ def test_langchain_in_javascript() -> None:
 
 
 def test_what_is_printed_around_names_and_texts() -> None:
-    """CrewAI's listener quotes names in requests, LlamaIndex puts the role before text, Vercel types its results."""
+    """CrewAI's listener prints names and arguments, LlamaIndex puts the role before text, Vercel types its results."""
     typed = '{"type": "error-text", "value": "no"}'
     sent = messages(
         {
             "1.message.role": "assistant",
             "1.message.tool_calls.0.tool_call.function.name": "'search'",
+            "1.message.tool_calls.0.tool_call.function.arguments": repr('{"a": "b"}'),
             "2.message.role": "tool",
             "2.message.tool_call_id": "c",
             "2.message.content": typed,
         }
     )
     assert sent is not None
-    assert ["search"] == [part.name for part in sent[0].parts]
+    assert [("search", {"a": "b"})] == [(part.name, part.value) for part in sent[0].parts]
     assert [("no", True)] == [(part.value, part.error) for part in sent[1].parts]
     said = made(
         scope="openinference.instrumentation.llama_index", attributes={KIND: "LLM", "output.value": "assistant: A"}
     )
     assert ["A"] == [message.text for message in openinference.output(said, Memo()) or ()]
+
+
+def test_pictures_of_bedrock() -> None:
+    """What else than text a user gives in Bedrock's form is printed as a text, which nobody said."""
+    leaves = {
+        "0.message.role": "user",
+        "0.message.contents.0.message_content.text": "What is this?",
+        "0.message.contents.1.message_content.text": '{"image": {"format": "png", "source": {"bytes": "<replaced>"}}}',
+    }
+    assert (Message("user", (Part("text", "What is this?"), Part("other"))),) == messages(leaves)

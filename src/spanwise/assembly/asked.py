@@ -54,10 +54,24 @@ def requests_of(run: Run) -> list[Request]:
     if not run.llm_groups:
         talks = Talks(run)
         for number in range(len(talks)):
-            span, spoken = talks.span(number), talks.turn(number)
-            asked = [part for message in spoken for part in _calls_in(message)]
+            span, asked = talks.span(number), _asked_in(talks, number)
             out += [Request(part, span.start_ns, span.agent, number) for part in asked]
     return _with_silent(run, out, silent) if silent else out
+
+
+def _asked_in(talks: Talks, at: int) -> list[Part]:
+    """What an agent's own record of a turn asks for; of what it answered in the end only what was not asked before.
+
+    OpenInference's ADK writes all model calls onto the agent's span, over one another: the answer is a mixture.
+    """
+    asked: list[Part] = []
+    known = set[str | None]()
+    said = talks.said(at)
+    for spoken in (since_asked(said.input or ()), said.output or ()):
+        fresh = [part for message in spoken for part in _calls_in(message) if part.id is None or part.id not in known]
+        known |= {part.id for part in fresh}
+        asked += fresh
+    return asked
 
 
 def _with_silent(run: Run, out: list[Request], silent: set[int]) -> list[Request]:

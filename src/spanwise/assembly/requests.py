@@ -64,6 +64,7 @@ def _join_by_name(
         elif request.part.id is None or _is_new(request, met.get(_signature(request)), talks):
             loose.append(request)
         met[_signature(request)] = request
+    loose = _join_changed(waiting, loose) if loose else loose
     return _join_renamed([call for line in waiting.values() for call in line], requests, loose) if loose else loose
 
 
@@ -80,6 +81,35 @@ def _is_new(request: Request, before: Request | None, talks: Talks) -> bool:
         sum(part.id == request.part.id for part in result_parts(talks.told(one.group))) for one in (before, request)
     )
     return again > first
+
+
+def _join_changed(waiting: Mapping[str, list[ToolCall]], loose: Sequence[Request]) -> list[Request]:
+    """Lay requests against calls without an id for which nobody asked, if they give values to the same arguments.
+
+    Agno makes values out of words: `"none"` becomes None, `"true"` True.
+    """
+    left: list[Request] = []
+    for request in loose:
+        line = waiting.get(request.part.name or "", [])
+        call = next((one for one in line if _is_changed(one, request)), None)
+        if call is None:
+            left.append(request)
+        else:
+            line.remove(call)
+            call.call_id = request.part.id
+    return left
+
+
+def _is_changed(call: ToolCall, request: Request) -> bool:
+    given, asked = call.arguments, call.memo.json(request.part.value) if call.memo else request.part.value
+    if call.call_id is not None or call.agent != request.agent or call.start_ns < request.at_ns:
+        return False
+    return _names(given) != () and _names(given) == _names(asked)
+
+
+def _names(arguments: object) -> tuple[object, ...]:
+    """The names of the arguments, whatever their order."""
+    return tuple(sorted(cast("Mapping[str, object]", arguments))) if isinstance(arguments, Mapping) else ()
 
 
 def _join_renamed(calls: list[ToolCall], requests: Sequence[Request], loose: list[Request]) -> list[Request]:
@@ -170,7 +200,8 @@ def _fits(call: ToolCall, part: Part) -> bool:
         return True
     if call.arguments is not None and _alike(call.arguments, asked):
         return True
-    return bare_of(asked) is not None and _alike(call.arguments, bare_of(asked))
+    bare = bare_of(asked)
+    return bare is not None and (_alike(call.arguments, bare) or _is_decoded(call, bare))
 
 
 def bare_of(asked: object) -> object:
@@ -230,15 +261,29 @@ def _adopt(call: ToolCall, part: Part) -> None:
     call.call_id = part.id or call.call_id
     held = call.raw_arguments
     asked = part.value
-    if asked is None or is_whole(held):
+    if asked is None or (is_whole(held) and not _may_be_bare(asked)):
         return
     if held is None or call.arguments_state != "present":
         call.raw_arguments = asked
-    elif not isinstance(call.arguments, Mapping):
-        asked = call.memo.json(asked) if call.memo else asked
-        bare = bare_of(asked)
-        if (bare is not None and _alike(call.arguments, bare)) or _alike(call.arguments, asked):
-            call.raw_arguments = asked
+        return
+    asked = call.memo.json(asked) if call.memo else asked
+    bare = bare_of(asked)
+    fits = bare is not None and (_alike(call.arguments, bare) or _is_decoded(call, bare))
+    if fits or (not isinstance(call.arguments, Mapping) and _alike(call.arguments, asked)):
+        call.raw_arguments = asked
+
+
+def _may_be_bare(asked: object) -> bool:
+    """Whether, as far as can be seen without decoding it, an argument is JSON text, which looks like the arguments."""
+    if isinstance(asked, str):
+        return '"{' in asked
+    bare = bare_of(asked)
+    return isinstance(bare, str) and bare[:1] == "{"
+
+
+def _is_decoded(call: ToolCall, bare: object) -> bool:
+    """The call's arguments are what the text of the only one says."""
+    return isinstance(bare, str) and call.memo is not None and call.memo.json(bare) == call.arguments != bare
 
 
 def is_whole(arguments: object) -> bool:

@@ -48,6 +48,8 @@ OWN_ANSWERS = STRINGING | {DSPY, GOOGLE_GENAI, LANGCHAIN_JS}
 _DIGITS = 9
 _DEPTH = 8
 _CONTENTS = frozenset({"content", "message.content"})
+_BLOCKS = ('{"image": {"format": "', '{"document": {"format": "', '{"video": {"format": "')
+"""What else than text a user of Bedrock's messages gives, printed."""
 _VALUES = ("arguments", "metadata", "schema")
 _RAN = re.compile(r"Error executing (?:tool|request to team member) '([^']+)'")
 
@@ -179,7 +181,7 @@ def _texts(draft: _Draft, memo: Memo) -> Iterator[Part]:
         if isinstance(kind, str) and kind in REASONING_TYPES:
             yield Part("reasoning", text or "")
         elif text is not None:
-            yield Part("text", text)
+            yield Part("other") if text.startswith(_BLOCKS) else Part("text", text)
         elif kind != "tool_use" and "tool_call.function.name" not in block:
             yield Part("other")
 
@@ -189,9 +191,9 @@ def asked_call(held: Mapping[str, object], memo: Memo) -> Part | None:
     name = first_text(held, "function.name", "tool_call.function.name", "name")
     if name is None:
         return None
-    if name[0] == "'" == name[-1]:  # in a request the listener to CrewAI's events prints it as Python does
-        name = name[1:-1]
     arguments = held.get("function.arguments", held.get("tool_call.function.arguments"))
+    if name[0] == "'" == name[-1] and len(name) > 2:  # in a request the listener to CrewAI's events prints texts
+        name, arguments = name[1:-1], read_repr(arguments) if isinstance(arguments, str) else arguments
     # A call without arguments is written without the attribute.
     value: object = cast("object", {}) if arguments is None or arguments == "" else memo.json(arguments)
     return Part("tool_call", "", first_text(held, "id", "tool_call.id"), name, value)

@@ -53,7 +53,7 @@ def call_ids(span: RawSpan) -> Sequence[str] | None:
     """The ids of the calls that the model asked for, where its answer is written in the plainest way."""
     if not _is_plain(span):
         return None
-    attributes = span.attributes
+    attributes, bare = span.attributes, span.scope.name in LANGCHAIN
     ids: dict[int, object] = {}
     named: list[int] = []
     for key in below(attributes, OUTPUT):
@@ -65,6 +65,8 @@ def call_ids(span: RawSpan) -> Sequence[str] | None:
                 ids[at] = attributes[key]
             elif name == "function.name" and text_of(attributes[key]) is not None:
                 named.append(at)
+            elif bare and '"{' in str(attributes[key]):  # LangChain's lone argument is written bare, JSON text like all
+                return None
     if not ids:
         return None if named else ()
     found = [text for at in sorted(ids) if (text := text_of(ids[at])) is not None]
