@@ -274,3 +274,14 @@ def test_what_was_hashed(size: int) -> None:
     hashed = run_of(agent(1, **said(digest[:size], digest[-size:])))
     asked = run_of(agent(1, **said("What is its hash?", digest[:size])))
     assert (None, None, digest[:size]) == (hashed.query, hashed.answer, asked.answer)
+
+
+def test_steps_of_a_run_that_failed_do_not_answer() -> None:
+    """What a step of a failed run gave is no answer; what an agent in it answered is."""
+    chain = {"openinference.span.kind": "CHAIN"}
+    step = span(2, parent=1, attributes={**chain, "output.value": "I think."})
+    for status, answered in ((2, None), (0, "I think.")):
+        run = run_of(span(1, end=100, attributes=chain, status=status), step)
+        assert answered == run.answer
+    failed = span(1, end=2000, attributes=chain, status=2)
+    assert "A" == run_of(failed, agent(2, parent=1, **said("Q", "A"))).answer

@@ -16,6 +16,7 @@ from tests.recordings_io import spans as recorded
 RECORDING = "crewai__builtin"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 4, "cached_prompt_tokens": 2, "successful_requests": 2}
 ANSWERS = {"messages": [{"role": "user"}, {"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}]}
+UNANSWERED = {"messages": [{"role": "system"}, {"role": "user"}]}
 COUNTED = LLMFields(input_tokens=10, output_tokens=4, cache_read_tokens=2)
 NOT_ITS_OWN = LLMFields(whole=True, overcounted=True)
 
@@ -126,6 +127,7 @@ def test_retrievals() -> None:
         ([ANSWERS, ANSWERS], USAGE, [{}, {}], NOT_ITS_OWN),
         ([ANSWERS], {**USAGE, "successful_requests": 4}, [{}], NOT_ITS_OWN),
         ([{}], USAGE, [{}], COUNTED),
+        ([UNANSWERED], {**USAGE, "successful_requests": 1}, [{}], COUNTED),
         ([{}], USAGE, [{}, {}], NOT_ITS_OWN),
         (None, USAGE, None, COUNTED),
         ([ANSWERS], {"prompt_tokens": 10, "completion_tokens": 4, "cached_prompt_tokens": 2}, [{}], COUNTED),

@@ -192,3 +192,9 @@ def test_tools_without_names() -> None:
     assert "tool" == kind_of("TOOL", name="handoff to helper", tool__name="handoff")
     assert "tool" == kind_of("TOOL")
     assert "tool" != kind_of("TOOL", traceloop__span__kind="task")
+
+
+def test_writes_of_a_graph_are_no_agents() -> None:
+    """Where LangGraph writes to a channel whose name holds the word "agent", no agent is at work."""
+    for name in ("ChannelWrite<start:agent>", "ChannelWrite<...,agent>", "ChannelRead<agent>", "Branch<agent>"):
+        assert "workflow" == kind_of("AGENT", name=name, scope=LANGCHAIN)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from spanwise import conventions
-from spanwise.assembly import llms, texts
+from spanwise.assembly import cuts, llms, texts
 from spanwise.conventions import litellm
 from spanwise.conventions._genai_scopes import USAGE_SWITCHES, client_switch, may_have_asked
 from spanwise.model.calls import Missing, ToolCall
@@ -34,7 +34,6 @@ _WORDS = frozenset({"text", "other"})
 _BARE = _WORDS | {"tool_call"}
 _LEFT = ", though others have theirs: it failed, or its stream was given up."
 _CUT = "cut in the middle: a limit on the length of attributes is set."
-_CUT_SWITCH = "Raise OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, or the limit of the Collector's processor."
 _THREAD = "gen_ai.thread.id"
 _SERVED = "The agent ran in the service, which tells what was called of streamed runs only."
 _BY_ITSELF = "Google's client calls functions by itself"
@@ -70,8 +69,18 @@ def _query(run: Run) -> Missing | None:
     if texts.recorded_query(run):
         return Missing(field="query", why="What the user asked was removed from the spans.")
     if texts.cut_ones(run)[0]:
-        return Missing(field="query", why=f"What the user asked was {_CUT}", switch=_CUT_SWITCH)
+        return Missing(field="query", why=f"What the user asked was {_CUT}", switch=cuts.LENGTH_SWITCH)
+    if _asks_nothing(run):
+        return Missing(field="query", why="The run was asked nothing: none of its messages is a user's.")
     return Missing(field="query", why="No span records what the user asked.", switch=run.content_switch)
+
+
+def _asks_nothing(run: Run) -> bool:
+    """What the first model call was sent is recorded, and no user said any of it: instructions alone began the run."""
+    sent = llms.messages(run, run.llm_groups[0]).input if run.llm_groups else None
+    return any(message.text for message in sent or ()) and not any(
+        message.role in texts.USERS for message in sent or ()
+    )
 
 
 def _answer(run: Run) -> Missing | None:
@@ -80,7 +89,7 @@ def _answer(run: Run) -> Missing | None:
     if texts.recorded_answer(run):
         return Missing(field="answer", why="The answer was removed from the spans.")
     if texts.cut_ones(run)[1]:
-        return Missing(field="answer", why=f"The answer was {_CUT}", switch=_CUT_SWITCH)
+        return Missing(field="answer", why=f"The answer was {_CUT}", switch=cuts.LENGTH_SWITCH)
     if _failed_last(run):
         return Missing(field="answer", why="The last model call failed: no answer followed.")
     if run.root < 0 <= run.mark:
@@ -91,6 +100,9 @@ def _answer(run: Run) -> Missing | None:
         return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
     if _answered_nothing(run):
         return Missing(field="answer", why="The last model call answered without a word.")
+    if run.llm_groups and cuts.lost_attributes(run.llm_groups[-1]):
+        why = "The last model call lost attributes at the limit of the SDK, its answer among them."
+        return Missing(field="answer", why=why, switch=cuts.COUNT_SWITCH)
     if run.llm_groups and _was_left(run, run.llm_groups[-1]):
         return Missing(field="answer", why=f"The last model call has no answer{_LEFT}")
     switch = _client_switch(run) or run.content_switch
@@ -178,7 +190,8 @@ def _results(run: Run) -> Missing | None:
     names = [call.name for call in silent if call.origin == "span" or (call.call_id, call.name) not in last]
     if not names:
         return Missing(field="results", why="The run ended on a request for tools: no result followed.")
-    why = f"Results are not recorded for {_count(names)}."
+    cut = [call.name for call in silent if call.result_state == "truncated"]
+    why = f"The results of {_count(cut)} were cut." if cut else f"Results are not recorded for {_count(names)}."
     return Missing(field="results", why=why, switch=run.content_switch)
 
 
@@ -220,12 +233,22 @@ def _tool_calls(run: Run) -> Missing | None:
     if not run.llm_groups and _has_coworker(run):
         why = "What an agent did for the one that gave it work is not recorded: CrewAI's tools have no spans here."
         return Missing(field="tool_calls", why=why, switch=_NO_CALL.switch)
+    if not run.llm_groups and not run.tool_calls and _is_unsaid_crew(run):
+        why = "CrewAI's tools have no spans here, and what was said, which tells their calls, is not recorded."
+        return Missing(field="tool_calls", why=why, switch=run.content_switch or _NO_CALL.switch)
     if not run.llm_calls or run.tool_calls or _answers_recorded(run):
         return None
     why = "No tool call is recorded; what the models answered is not, they may have asked for some."
     silent = [group for group in run.llm_groups if not _tells_answer(run, group)]
-    left = bool(silent) and all(_was_left(run, group) for group in silent)
-    return Missing(field="tool_calls", why=why, switch="" if left else run.content_switch)
+    return Missing(field="tool_calls", why=why, switch=_switch_for(run, silent, run.content_switch))
+
+
+def _is_unsaid_crew(run: Run) -> bool:
+    """A crew that had tools told nothing of its conversation: it failed, or the text was cut."""
+    memo = run.trace.memo
+    crew = [span for span in run.spans if span.raw.scope.name == _CREWAI]
+    heard = any(conventions.messages(span.raw, memo, span.dialect).input for span in crew)
+    return bool(crew) and not heard and bool(run.tool_definitions or cuts.limit_of(run))
 
 
 def _has_coworker(run: Run) -> bool:
@@ -266,8 +289,14 @@ def _some_tokens(run: Run) -> Missing | None:
     why = f"{len(answered) - len(told)} of {len(answered)} model calls count no tokens: the sums are of the others."
     uncounted = {call.span for call in answered} - {call.span for call in told}
     groups = [group for group in run.llm_groups if any(span.index in uncounted for span in group)]
-    left = bool(groups) and all(_was_left(run, group) for group in groups)
-    return Missing(field="tokens", why=why, switch="" if left else _usage_switch(run))
+    return Missing(field="tokens", why=why, switch=_switch_for(run, groups, _usage_switch(run)))
+
+
+def _switch_for(run: Run, groups: Sequence[Sequence[Span]], switch: str) -> str:
+    """What would make these model calls tell more: none where they were left, the SDK's limit where it took that."""
+    if groups and all(map(cuts.lost_attributes, groups)):
+        return cuts.COUNT_SWITCH
+    return "" if groups and all(_was_left(run, group) for group in groups) else switch
 
 
 def _documents(run: Run) -> Missing | None:
@@ -319,5 +348,7 @@ def content_switch(run: Run) -> str:
     """The setting that would make the instrumentation record content; empty where none is known, or it is on."""
     if run.by_kind.keys() <= _SEARCHES and any(item.query is not None for item in run.retrievals):
         return ""  # retrievers alone, where nobody else was asked anything
+    if cuts.limit_of(run):
+        return cuts.LENGTH_SWITCH
     known = next((span for span in run.spans if span.kind != "other"), None)
     return conventions.content_switch(known.raw, some=run.query is not None) if known is not None else ""

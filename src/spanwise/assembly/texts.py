@@ -31,6 +31,7 @@ _CREW_PROMPT = re.compile(
 _NODE = re.compile(r"\w+")
 _HEX = re.compile(r"[0-9a-f]+")
 _THREAD, _THREAD_RUN = "gen_ai.thread.id", "gen_ai.thread.run.id"
+USERS = frozenset({"user", "human"})
 _MODELS = frozenset({"assistant", "model", "ai"})
 _LLAMA_INDEX = frozenset({LLAMA_INDEX, OPENLLMETRY_LLAMA_INDEX, llama_index.SCOPE})
 _WHOLES = ("input", "inputs", "output", "outputs", "prompt", "completion", "value")
@@ -189,10 +190,12 @@ def asks_unsaid(run: Run, group: Sequence[Span]) -> bool:
 def _runners_answer(run: Run, inside: set[int], asked_ns: int) -> str | None:
     """What the last agent or workflow within the run answered; not one that was over when a model was last asked."""
     around = _around_models(run)
+    root = run.root_span
+    failed = root is not None and run.trace.facts.status(root) in {"error", "timeout"}
     for span in sorted(_runners(run), key=lambda span: (span.end_ns, -span.start_ns), reverse=True):
         if span.end_ns < asked_ns:
             break
-        if span.index not in inside:
+        if span.index not in inside and not (failed and span.kind != "agent"):  # a step's output is no answer
             said = _whole(conventions.agent(span.raw, run.trace.memo, span.dialect).answer)
             if said and not (_NODE.fullmatch(said) and around and span.index not in around):
                 return said

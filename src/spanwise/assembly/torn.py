@@ -46,9 +46,7 @@ def adopted(spans: Sequence[Span], run_roots: Sequence[int]) -> tuple[dict[int, 
     return out, frozenset(torn)
 
 
-def _around(
-    group: Sequence[Span], spans: Sequence[Span], runs: Mapping[int, int], begun: Mapping[int, int]
-) -> int:
+def _around(group: Sequence[Span], spans: Sequence[Span], runs: Mapping[int, int], begun: Mapping[int, int]) -> int:
     """The run in whose time, or in that of whose part, some spans lie; -1 for none."""
     start, end = group[0].start_ns, group[0].end_ns
     for span in group:

@@ -18,6 +18,7 @@ from spanwise.assembly.torn import adopted
 from spanwise.conventions import _batches as batches
 from spanwise.model.calls import Completeness
 from spanwise.model.canonical import shown
+from spanwise.model.content import Memo
 from spanwise.model.raw import Key, LogEvent, RawSpan, SpanRecord, hex_id
 from spanwise.model.span import Span
 from spanwise.model.trace import Trace
@@ -66,7 +67,7 @@ def build_trace(
     if unit == "trace" or (not run_roots and not _prepares(spans)):
         run_roots = [-1]
     completeness = _completeness(ordered, roots, flaws, lost)
-    return Trace(key, spans, _FACTS, roots, run_roots, completeness, tuple(repairs), torn)
+    return Trace(key, spans, _FACTS, roots, run_roots, completeness, tuple(repairs), torn, Memo(spans))
 
 
 def _prepares(spans: list[Span]) -> bool:

@@ -44,7 +44,9 @@ def _answers(tasks: object) -> int | None:
         said = items((mapping_of(task) or {}).get("messages"))
         if said is None:
             return None
-        count += sum((mapping_of(message) or {}).get("role") == "assistant" for message in said)
+        roles = [(mapping_of(message) or {}).get("role") for message in said]
+        # The answer of an agent without tools is left out.
+        count += roles.count("assistant") + (roles[-1:] == ["user"])
     return count
 
 

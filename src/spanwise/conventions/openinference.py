@@ -77,6 +77,7 @@ TOOL_METHODS = (".__call__", ".acall", ".call", ".run", ".arun", ".invoke", ".ai
 # LangChain's AgentExecutor runs these in the place of a tool that does not exist, or of an answer it cannot parse.
 STAND_INS = frozenset({"invalid_tool", "_Exception"})
 CONTROL_FLOW = ("ParentCommand", "GraphInterrupt", "GraphBubbleUp", "NodeInterrupt")
+PLUMBING = ("Runnable", "ChannelWrite<", "ChannelRead<", "Branch<")
 NOT_AGENTS = ("OutputParser", ".before_agent", ".after_agent")
 FIRST_DOCUMENT = "retrieval.documents.0.document.content"
 
@@ -135,7 +136,7 @@ def _langchain_agent(span: RawSpan) -> Kind:
     name = span.name
     if is_router(span):
         return "workflow"
-    return "workflow" if name in NODES or name.startswith("Runnable") or name.endswith(NOT_AGENTS) else "agent"
+    return "workflow" if name in NODES or name.startswith(PLUMBING) or name.endswith(NOT_AGENTS) else "agent"
 
 
 def _langchain_chain(span: RawSpan) -> Kind:

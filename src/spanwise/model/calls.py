@@ -61,7 +61,10 @@ class ToolCall(msgspec.Struct, gc=False):
     @property
     def result_state(self) -> ContentState:
         """Whether the result is recorded whole."""
-        return state_of(self.raw_result, self.result)
+        held = self.raw_result
+        if isinstance(held, str) and self.memo is not None and self.memo.is_as_long_as_limit(held):
+            return "truncated"
+        return state_of(held, self.result)
 
     @property
     def span_id(self) -> str:

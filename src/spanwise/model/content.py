@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias, cast
 
 import msgspec
 
 from spanwise.model.canonical import canonical
+from spanwise.model.span import Span
 
 ContentState: TypeAlias = Literal["present", "absent", "redacted", "truncated"]
 
@@ -196,6 +197,7 @@ def state_of(recorded: object, value: object) -> ContentState:
     return "present"
 
 
+_LEAST, _ROUND = 32, 50
 _BEGINNINGS = frozenset('{["-0123456789tfn ')
 """What JSON text begins with. To look is cheap; to look long prose up in a table is not."""
 _NAMES = ("true", "false", "null")
@@ -238,14 +240,46 @@ class _Offered(dict[Hashable, tuple[ToolDefinition, ...] | None]):
 _OFFERED = _Offered()
 
 
+def _cut_at(spans: Iterable[Span]) -> int:
+    longest, held = _LEAST, set[str]()
+    for span in spans:
+        for value in span.attributes.values():
+            if isinstance(value, str) and len(value) >= longest:
+                if len(value) > longest:
+                    longest = len(value)
+                    held.clear()
+                held.add(value)
+    return longest if len(held) > 1 and any(map(is_cut, held)) else 0
+
+
 class Memo:
     """JSON text decoded once per trace. One text is often recorded on several spans."""
 
-    __slots__ = ("_canonical", "_json")
+    __slots__ = ("_canonical", "_json", "_limit", "_spans")
 
-    def __init__(self) -> None:
+    def __init__(self, spans: Sequence[Span] = ()) -> None:
+        self._spans = spans
+        self._limit: int | None = None
         self._json: dict[str, object] = {}
         self._canonical: dict[str, bytes] = {}
+
+    def look_for_limit(self, spans: Iterable[Span], /) -> int:
+        """At how many characters the values of the trace's spans were cut; 0 where they were not.
+
+        As far as can be seen: then several different ones are as long, none is longer, and what was JSON is none.
+        """
+        if self._limit is None:
+            self._limit = _cut_at(spans)
+        return self._limit
+
+    def is_as_long_as_limit(self, text: str, /) -> bool:
+        """Whether text was most likely cut, which prose does not show: it is as long as the values that were.
+
+        Limits are round numbers or powers of two, so that most traces are not looked at.
+        """
+        size = len(text)
+        is_round = size >= _LEAST and (size % _ROUND == 0 or size & (size - 1) == 0)
+        return is_round and self.look_for_limit(self._spans) == size
 
     def json(self, value: object) -> object:
         """The decoded value of JSON text that holds an object, array, string or number; else the value as it is.

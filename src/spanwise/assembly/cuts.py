@@ -1,0 +1,25 @@
+"""What the SDK's limits took from a run: whole attributes, or the ends of long texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spanwise.assembly.links import ATTRIBUTE_LIMIT
+from spanwise.model.span import Span
+from spanwise.model.trace import Run
+
+COUNT_SWITCH = "Raise OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT (128 by default): spans lost attributes."
+LENGTH_SWITCH = (
+    "Raise or unset OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT and OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, or the limit of the "
+    "Collector's processor: they cut values."
+)
+
+
+def limit_of(run: Run) -> int:
+    """At how many characters the values of the trace were cut; 0 where they were not, as far as can be seen."""
+    return run.trace.memo.look_for_limit(run.trace.paced(run.trace.spans))
+
+
+def lost_attributes(group: Sequence[Span]) -> bool:
+    """Attributes of these spans were dropped, as far as the SDK says so or they are at its limit."""
+    return any(span.raw.dropped or len(span.attributes) == ATTRIBUTE_LIMIT for span in group)
