@@ -98,7 +98,7 @@ WORDS = ("role", "parts", "type", "content", "tool_call", "tool_call_response", 
 )
 def test_never_raises(span: RawSpan) -> None:
     """Whatever the attributes hold, every reader returns."""
-    assert read_all(agent_framework.CONVENTION, span) == 3
+    assert read_all(agent_framework.CONVENTION, span) == 4
 
 
 def test_a_tool_that_takes_nothing() -> None:
@@ -111,3 +111,15 @@ def test_a_tool_that_takes_nothing() -> None:
     }
     span = made("execute_tool ping", scope=SCOPE, attributes=said)
     assert ToolFields("ping", {}) == conventions.tool(span, Memo(), dialect_of(span))
+
+
+@pytest.mark.parametrize(
+    ("recorded_id", "expected"),
+    [("resp_0a1", None), ("caresp_0a1", None), ("conv_7", "conv_7"), ("thread-1", "thread-1")],
+)
+def test_whose_conversation(recorded_id: str, expected: str | None) -> None:
+    """The id of the response that a request goes on from is another one in every turn, and no session."""
+    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": recorded_id}
+    assert (
+        expected == conventions.context(made("invoke_agent x", scope=SCOPE, attributes=attributes), Memo()).session_id
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 
 from spanwise import conventions
@@ -184,6 +185,23 @@ def test_agent_of_langchain() -> None:
     inner = named("research_agent.workflow", "langgraph__traceloop")
     assert AgentFields("research_agent") == traceloop.agent(outer, Memo())
     assert AgentFields(None, QUESTION, ANSWER) == traceloop.agent(inner, Memo())
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        (["model", "tools"], "agent"),
+        (("agent", "tools"), "agent"),
+        (["chatbot", "research"], "workflow"),
+        ([], "agent"),
+        (None, "agent"),
+    ],
+)
+def test_graphs_that_are_agents(nodes: list[str] | None, expected: str) -> None:
+    """A graph is said to be an agent, whatever it does: LangChain's agents have a node that asks the model."""
+    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "flow", "gen_ai.workflow.nodes": nodes}
+    span = made("invoke_agent flow", scope="opentelemetry.instrumentation.langchain", attributes=attributes)
+    assert expected == traceloop.kind(span)
 
 
 def test_agent_of_the_sdk() -> None:

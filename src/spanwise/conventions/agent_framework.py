@@ -11,11 +11,13 @@ from collections.abc import Mapping
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
-from spanwise.model.content import Memo, ToolFields
+from spanwise.model.content import ContextFields, Memo, ToolFields
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 
 _NAMES: Mapping[str, Kind] = {"workflow.run": "workflow", "workflow.build": "setup"}
+_RESPONSES = ("resp_", "caresp_")
+"""How ids of responses begin: of OpenAI's API, and of agents in Azure."""
 _PLUMBING = ("executor.process", "edge_group.process", "message.send")
 
 
@@ -36,6 +38,14 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     return said
 
 
+def context(span: RawSpan, memo: Memo) -> ContextFields:
+    """Session and user; where the service keeps the conversation, its id is that of the latest response."""
+    said = _genai.context(span, memo)
+    if said.session_id is not None and said.session_id.startswith(_RESPONSES):
+        said.session_id = ""
+    return said
+
+
 CONVENTION = Convention(
     name="agent_framework",
     title="Microsoft Agent Framework",
@@ -44,5 +54,6 @@ CONVENTION = Convention(
     tool=tool,
     output=_genai.output,
     requests=_genai.requests,
+    context=context,
     content_switch="Set ENABLE_SENSITIVE_DATA=true.",
 )

@@ -76,6 +76,8 @@ _ROLES: Mapping[str, Kind] = {
     "server": "other",
     "unknown": "other",
 }
+_ASKING = frozenset({"model", "agent", "model_request"})
+"""What LangChain's agents call the node that asks the model: of `create_agent`, of `create_react_agent`, at first."""
 _PROPERTY = "traceloop.association.properties."
 # What LangChain puts among its run's metadata of itself; the rest was put there by the app.
 _OWN_METADATA = ("ls_", "lc_", "langgraph_", "checkpoint_", "session_id", "user_id", "thread_id", "request_id")
@@ -90,7 +92,9 @@ def kind(span: RawSpan) -> Kind | None:
         return _KINDS_JS.get(operation, "other") if isinstance(operation, str) else "other"
     if isinstance(operation, str):
         found = _OPERATIONS.get(operation)
-        if found == "agent" and (role in ("workflow", "task") or "crewai.crew.id" in attributes):
+        if found == "agent" and (
+            role in ("workflow", "task") or "crewai.crew.id" in attributes or _is_graph(attributes)
+        ):
             return "workflow"
         if operation == "execute_task":
             return "agent" if _is_nested_agent(attributes) else "workflow"
@@ -106,6 +110,12 @@ def kind(span: RawSpan) -> Kind | None:
     found = _METHODS_JS.get(span.name.rpartition(".")[2]) if span.scope.name == LLAMA_INDEX_JS else None
     found = found or _ROLES.get(role)
     return "agent" if found == "workflow" and _speaks_in_state(span) else found
+
+
+def _is_graph(attributes: Attributes) -> bool:
+    """Every graph of LangGraph's is said to be an agent; those have a node in which their own model is asked."""
+    nodes = items(attributes.get("gen_ai.workflow.nodes"))
+    return bool(nodes) and _ASKING.isdisjoint(node for node in nodes if isinstance(node, str))
 
 
 def _speaks_in_state(span: RawSpan) -> bool:
