@@ -8,7 +8,6 @@ from spanwise.model.calls import Missing
 from spanwise.model.raw import RawEvent, RawSpan, Scope
 from spanwise.model.trace import Run
 from tests.making import agent, asks, chat, returns, run_of, says, span, tool, user
-from tests.recordings_io import remade
 
 GENAI = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 WHOLE = {
@@ -364,32 +363,3 @@ def test_what_a_coworker_did() -> None:
     run = run_of(span(1, attributes=boss, scope=scope), span(2, parent=1, attributes=helper, scope=scope))
     (found,) = (one for one in run.missing if one.field == "tool_calls")
     assert found.why.startswith("What an agent did for the one that gave it work is not recorded")
-
-
-def test_nothing_was_asked() -> None:
-    """A run that instructions alone began was asked nothing; where they are not recorded, that cannot be told."""
-    system = {"role": "system", "parts": [{"type": "text", "content": "Be kind."}]}
-    (found,) = (one for one in run_of(agent(1), chat(2, parent=1, sent=[system])).missing if one.field == "query")
-    assert Missing(field="query", why="The run was asked nothing: none of its messages is a user's.") == found
-    bare = {"role": "system", "parts": [{"type": "text"}]}
-    (found,) = (one for one in run_of(agent(1), chat(2, parent=1, sent=[bare])).missing if one.field == "query")
-    assert GENAI in found.switch
-
-
-def test_attributes_beyond_the_limit() -> None:
-    """Where a model call lost its answer and its tokens to the limit of attributes, that limit is named."""
-    told, lost = chat(2, parent=1, got=[says("A")], tokens=(1, 1)), chat(5, parent=1, sent=[user("Q")])
-    run = run_of(agent(1), told, remade(lost, dropped=3))
-    found = {one.field: one.switch for one in run.missing}
-    assert {"answer", "tokens", "tool_calls"} == found.keys()
-    assert all("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in switch for switch in found.values())
-
-
-def test_a_crew_that_failed() -> None:
-    """OpenLLMetry records what was said in a crew that ended well only: else nobody knows of the calls of its tools."""
-    scope = Scope("opentelemetry.instrumentation.crewai.instrumentation", "", {})
-    roles = {"traceloop.span.kind": "agent", "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "helper"}
-    offered = json.dumps([{"name": "search", "description": "Searches."}])
-    for tools, missing in ((offered, True), ("[]", False)):
-        run = run_of(span(1, attributes={**roles, "crewai.agent.tools": tools}, scope=scope, status=2))
-        assert missing is ("tool_calls" in fields(run))

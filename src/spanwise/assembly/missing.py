@@ -9,9 +9,10 @@ from spanwise import conventions
 from spanwise.assembly import cuts, llms, texts
 from spanwise.conventions import litellm
 from spanwise.conventions._genai_scopes import USAGE_SWITCHES, client_switch, may_have_asked
+from spanwise.conventions._parts import OPENAI_AGENTS
 from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.content import Message, Part
-from spanwise.model.span import Span
+from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
 
 _NOTHING = Missing(
@@ -34,6 +35,7 @@ _WORDS = frozenset({"text", "other"})
 _BARE = _WORDS | {"tool_call"}
 _LEFT = ", though others have theirs: it failed, or its stream was given up."
 _CUT = "cut in the middle: a limit on the length of attributes is set."
+_TRIPPED = "Guardrail tripwire triggered"
 _THREAD = "gen_ai.thread.id"
 _SERVED = "The agent ran in the service, which tells what was called of streamed runs only."
 _BY_ITSELF = "Google's client calls functions by itself"
@@ -72,6 +74,8 @@ def _query(run: Run) -> Missing | None:
         return Missing(field="query", why=f"What the user asked was {_CUT}", switch=cuts.LENGTH_SWITCH)
     if _asks_nothing(run):
         return Missing(field="query", why="The run was asked nothing: none of its messages is a user's.")
+    if unasked := _unasked(run):
+        return Missing(field="query", why=f"{unasked}: its input would tell the question.")
     return Missing(field="query", why="No span records what the user asked.", switch=run.content_switch)
 
 
@@ -90,16 +94,8 @@ def _answer(run: Run) -> Missing | None:
         return Missing(field="answer", why="The answer was removed from the spans.")
     if texts.cut_ones(run)[1]:
         return Missing(field="answer", why=f"The answer was {_CUT}", switch=cuts.LENGTH_SWITCH)
-    if _failed_last(run):
-        return Missing(field="answer", why="The last model call failed: no answer followed.")
-    if run.root < 0 <= run.mark:
-        return Missing(
-            field="answer", why="The run's own span was lost: it crashed or was killed, or is still to come."
-        )
-    if _asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
-        return Missing(field="answer", why="The run ended on a request for tools: no answer followed.")
-    if _answered_nothing(run):
-        return Missing(field="answer", why="The last model call answered without a word.")
+    if why := _unanswered(run):
+        return Missing(field="answer", why=why)
     if run.llm_groups and cuts.lost_attributes(run.llm_groups[-1]):
         why = "The last model call lost attributes at the limit of the SDK, its answer among them."
         return Missing(field="answer", why=why, switch=cuts.COUNT_SWITCH)
@@ -107,6 +103,19 @@ def _answer(run: Run) -> Missing | None:
         return Missing(field="answer", why=f"The last model call has no answer{_LEFT}")
     switch = _client_switch(run) or run.content_switch
     return Missing(field="answer", why="No span records the final answer.", switch=switch)
+
+
+def _unanswered(run: Run) -> str:
+    """Why there is no answer that a setting would record; empty where there may be one."""
+    if unasked := _unasked(run):
+        return f"{unasked}."
+    if _failed_last(run):
+        return "The last model call failed: no answer followed."
+    if run.root < 0 <= run.mark:
+        return "The run's own span was lost: it crashed or was killed, or is still to come."
+    if _asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
+        return "The run ended on a request for tools: no answer followed."
+    return "The last model call answered without a word." if _answered_nothing(run) else ""
 
 
 def _client_switch(run: Run) -> str:
@@ -192,7 +201,13 @@ def _results(run: Run) -> Missing | None:
         return Missing(field="results", why="The run ended on a request for tools: no result followed.")
     cut = [call.name for call in silent if call.result_state == "truncated"]
     why = f"The results of {_count(cut)} were cut." if cut else f"Results are not recorded for {_count(names)}."
-    return Missing(field="results", why=why, switch=run.content_switch)
+    known = {_scope(run, call) for call in calls if call.span >= 0 and call.result_state == "present"}
+    is_on = not cut and all(call.span >= 0 and _scope(run, call) in known for call in silent)
+    return Missing(field="results", why=why, switch="" if is_on else run.content_switch)
+
+
+def _scope(run: Run, call: ToolCall) -> str:
+    return run.trace.spans[call.span].raw.scope.name
 
 
 def _is_paused(run: Run, call: ToolCall) -> bool:
@@ -212,6 +227,8 @@ def _llm_calls(run: Run) -> Missing | None:
         return Missing(field="llm_calls", why=why, switch=switch)
     if _is_overwritten(run):
         return Missing(field="llm_calls", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
+    if unasked := _unasked(run):
+        return Missing(field="llm_calls", why=f"{unasked}.")
     return _NO_CALL if run.timed else _UNANSWERED
 
 
@@ -269,6 +286,8 @@ def _tokens(run: Run) -> Missing | None:
         return Missing(field="tokens", why=why, switch="Instrument the model client as well as the agent framework.")
     if _is_overwritten(run):
         return Missing(field="tokens", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
+    if unasked := _unasked(run):
+        return Missing(field="tokens", why=f"{unasked}.")
     if run.llm_calls and all(call.failed for call in run.llm_calls):
         return Missing(field="tokens", why="Every model call failed: there are no tokens to count.")
     switch = (_client_switch(run) or _usage_switch(run)) if run.llm_groups else (_llm_calls(run) or _NO_CALL).switch

@@ -12,7 +12,7 @@ from spanwise.conventions._smolagents import SCOPE as SMOLAGENTS
 from spanwise.model.raw import RawSpan
 
 _STEPS = frozenset({"agent_step", "execute_event_loop_cycle"})
-_OPENAI_AGENTS = ("openinference.instrumentation.openai_agents", "@arizeai/openinference-instrumentation-openai-agents")
+OPENAI_AGENTS = ("openinference.instrumentation.openai_agents", "@arizeai/openinference-instrumentation-openai-agents")
 _STEP = re.compile(r"Step \d+")
 _WORKFLOW_STEPS = (
     "init_run",
@@ -47,7 +47,7 @@ def is_part(span: RawSpan) -> bool:
         return True
     if scope == SMOLAGENTS:
         return _STEP.fullmatch(span.name) is not None
-    if scope in _OPENAI_AGENTS:  # between an agent and what the app does there is always a trace's span
+    if scope in OPENAI_AGENTS:  # between an agent and what the app does there is always a trace's span
         return span.name == "turn" or "graph.node.id" in span.attributes
     if scope in _CALLED and get("traceloop.span.kind") == "task":
         return True
