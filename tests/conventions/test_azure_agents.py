@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from spanwise import conventions
+from spanwise.assembly.tree import build_trace
 from spanwise.conventions import azure_agents
 from spanwise.model.content import AgentFields, ContextFields, LLMFields, Memo, Messages, ModelCall, Part
 from spanwise.model.raw import RawEvent, RawSpan
@@ -79,14 +80,15 @@ def test_messages_of_a_thread() -> None:
     assert AgentFields(None, None, "A") == azure_agents.agent(span("list_messages", ANSWERED), Memo())
 
 
+def request(at: int, operation: str, *events: Told, **more: object) -> RawSpan:
+    """A request of the app's, at its place."""
+    told = {"gen_ai.thread.id": "t", "gen_ai.operation.name": operation, **more}
+    found = tuple(RawEvent(name, at, fields) for name, fields in events)
+    return at_place(at, parent=1, attributes=told, events=found)
+
+
 def test_what_stands_beside_a_run() -> None:
     """The latest message that was sent to its thread before, and of what was listed later the message of the run."""
-
-    def request(at: int, operation: str, *events: Told, **more: object) -> RawSpan:
-        told = {"gen_ai.thread.id": "t", "gen_ai.operation.name": operation, **more}
-        found = tuple(RawEvent(name, at, fields) for name, fields in events)
-        return at_place(at, parent=1, attributes=told, events=found)
-
     earlier = event("assistant", {"content": {"text": {"value": "Old"}}}, **{"gen_ai.thread.run.id": "r0"})
     own = event("assistant", {"content": {"text": {"value": "A"}}}, **{"gen_ai.thread.run.id": "r1"})
     ended = {"gen_ai.thread.run.status": "completed", "gen_ai.thread.run.id": "r1", "gen_ai.usage.input_tokens": 9}
@@ -100,6 +102,19 @@ def test_what_stands_beside_a_run() -> None:
     )
     assert ("Q", "A", 9) == (run.query, run.answer, run.tokens and run.tokens.input)
     assert "The agent ran in the service" in str(run.lacks("tool_calls"))
+
+
+def test_a_run_whose_state_is_asked_for() -> None:
+    """Such a run has no span: the trace is one, also where an agent is set up in it; no client would tell its calls."""
+    own = event("assistant", {"content": {"text": {"value": "A"}}}, **{"gen_ai.thread.run.id": "r1"})
+    state = {"gen_ai.thread.run.status": "queued", "gen_ai.thread.run.id": "r1"}
+    setting_up = at_place(2, parent=1, attributes={"gen_ai.operation.name": "create_agent"})
+    spans_ = [at_place(1, end=99), setting_up]
+    assert () == build_trace("t", spans_).runs
+    asked = request(20, "create_message", ASKED)
+    run = run_of(*spans_, asked, request(40, "start_thread_run", **state), request(80, "list_messages", own))
+    assert (None, "Q", "A") == (run.root_span, run.query, run.answer)
+    assert {"llm_calls", "tool_calls", "tokens"} == {one.field for one in run.missing if "runs.stream" in one.switch}
 
 
 def test_context_and_switch() -> None:

@@ -37,6 +37,8 @@ _LEFT = ", though others have theirs: it failed, or its stream was given up."
 _CUT = "cut in the middle: a limit on the length of attributes is set."
 _TRIPPED = "Guardrail tripwire triggered"
 _THREAD = "gen_ai.thread.id"
+_STREAMED = "Stream the run (`runs.stream`)."
+_WAITED = "Use `runs.create_and_process`, or stream the run (`runs.stream`)."
 _SERVED = "The agent ran in the service, which tells what was called of streamed runs only."
 _BY_ITSELF = "Google's client calls functions by itself"
 _OVERWRITTEN = "LiteLLM wrote the requests onto the span around them, the later over the earlier."
@@ -116,6 +118,15 @@ def _unanswered(run: Run) -> str:
     if _asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
         return "The run ended on a request for tools: no answer followed."
     return "The last model call answered without a word." if _answered_nothing(run) else ""
+
+
+def _unasked(run: Run) -> str:
+    """Why a run has no model call, where its spans tell that it was stopped before."""
+    if run.llm_groups or all(span.raw.scope.name not in OPENAI_AGENTS for span in run.by_kind.get("agent", ())):
+        return ""
+    errors = (run.trace.facts.span_error(span) for span in run.of_kinds(RUN_KINDS))
+    tripped = any(error is not None and error.message.startswith(_TRIPPED) for error in errors)
+    return "A guardrail stopped the run before a model was asked" if tripped else ""
 
 
 def _client_switch(run: Run) -> str:
@@ -227,9 +238,16 @@ def _llm_calls(run: Run) -> Missing | None:
         return Missing(field="llm_calls", why=why, switch=switch)
     if _is_overwritten(run):
         return Missing(field="llm_calls", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
+    if _is_served(run):
+        return Missing(field="llm_calls", why=_SERVED, switch=_STREAMED)
     if unasked := _unasked(run):
         return Missing(field="llm_calls", why=f"{unasked}.")
     return _NO_CALL if run.timed else _UNANSWERED
+
+
+def _is_served(run: Run) -> bool:
+    """The agent ran in Azure's service, of which its requests tell."""
+    return any(_THREAD in span.attributes for span in run.spans)
 
 
 def _is_overwritten(run: Run) -> bool:
@@ -245,8 +263,8 @@ def _tool_calls(run: Run) -> Missing | None:
     if not run.tool_calls and any(texts.asks_unsaid(run, group) for group in run.llm_groups):
         why = "A model asked for tools; its span does not say for which, nor what it gave them."
         return Missing(field="tool_calls", why=why)
-    if not run.tool_calls and not run.llm_calls and any(_THREAD in span.attributes for span in run.spans):
-        return Missing(field="tool_calls", why=_SERVED, switch="Stream the run (`runs.stream`).")
+    if not run.tool_calls and not run.llm_calls and _is_served(run):
+        return Missing(field="tool_calls", why=_SERVED, switch=_STREAMED)
     if not run.llm_groups and _has_coworker(run):
         why = "What an agent did for the one that gave it work is not recorded: CrewAI's tools have no spans here."
         return Missing(field="tool_calls", why=why, switch=_NO_CALL.switch)
@@ -286,6 +304,10 @@ def _tokens(run: Run) -> Missing | None:
         return Missing(field="tokens", why=why, switch="Instrument the model client as well as the agent framework.")
     if _is_overwritten(run):
         return Missing(field="tokens", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
+    if _is_served(run):
+        return Missing(
+            field="tokens", why="Only a request that waited for the run's end counts its tokens.", switch=_WAITED
+        )
     if unasked := _unasked(run):
         return Missing(field="tokens", why=f"{unasked}.")
     if run.llm_calls and all(call.failed for call in run.llm_calls):

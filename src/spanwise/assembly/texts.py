@@ -103,21 +103,28 @@ def cut_ones(run: Run) -> tuple[bool, bool]:
 def _asked_beside(run: Run) -> str | None:
     """The message that a request beside the run's own span had sent to its thread, the latest before it."""
     root = run.root_span
-    thread = None if root is None else root.attributes.get(_THREAD)
-    if root is None or thread is None:
+    thread = _first(run, _THREAD) if root is None else root.attributes.get(_THREAD)
+    if thread is None:
         return None
-    before = (one for one in reversed(run.trace.spans[: root.index]) if one.parent == root.parent)
+    spans = run.spans if root is None else run.trace.spans[: root.index]
+    before = (one for one in reversed(spans) if root is None or one.parent == root.parent)
     said = (_agent(run, one) for one in before if one.attributes.get(_THREAD) == thread)
     return next((found.query for found in said if found.query), None)
+
+
+def _first(run: Run, name: str) -> object:
+    """The first value of an attribute in a run without a span of its own, such as one whose state an app asked for."""
+    return next((found for span in run.spans if (found := span.attributes.get(name)) is not None), None)
 
 
 def _answered_beside(run: Run) -> str | None:
     """The message of the run that a request beside its own span was given when it was over."""
     root = run.root_span
-    number = None if root is None else root.attributes.get(_THREAD_RUN)
-    if root is None or number is None:
+    number = _first(run, _THREAD_RUN) if root is None else root.attributes.get(_THREAD_RUN)
+    if number is None:
         return None
-    after = (one for one in run.trace.spans[root.index + 1 :] if one.parent == root.parent)
+    spans = run.spans if root is None else run.trace.spans[root.index + 1 :]
+    after = (one for one in spans if root is None or one.parent == root.parent)
     said = (
         _agent(run, one) for one in after if any(event.attributes.get(_THREAD_RUN) == number for event in one.events)
     )

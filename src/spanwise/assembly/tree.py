@@ -26,6 +26,7 @@ from spanwise.model.trace import Trace
 _FACTS = SpanFacts()
 _WHOLE = Completeness()
 _PREPARING = frozenset({"setup", "other"})
+_SERVED_RUN = "gen_ai.thread.run.id"
 
 
 def build_trace(
@@ -73,7 +74,9 @@ def build_trace(
 def _prepares(spans: list[Span]) -> bool:
     """Whether a trace only sets something up, within whatever else: an agent is made, a server of tools is greeted."""
     kinds = {span.kind for span in spans}
-    return not kinds or ("setup" in kinds and kinds <= _PREPARING)
+    if not kinds or "setup" not in kinds or not kinds <= _PREPARING:
+        return not kinds
+    return not any(_SERVED_RUN in span.attributes for span in spans)  # an agent that ran in the service, in no span
 
 
 def _join(ordered: list[RawSpan], events: Sequence[LogEvent], repairs: list[str]) -> None:
