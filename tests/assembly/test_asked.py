@@ -90,3 +90,19 @@ def test_one_silent_answer_among_others() -> None:
         )
         expected = [("search", {"q": "a"}, "A", "ok"), ("lookup", {}, "B", "ok"), ("search", {"q": "a"}, "C", "ok")]
         assert expected == told(run)
+
+
+def test_the_last_piece_of_a_stream() -> None:
+    """Of streams of Google's client OpenLLMetry records the last piece; what the next call was sent tells all."""
+    both = asks(("", "search", {"q": "a"}), ("", "ping", {}))
+    sent = [user("?"), both, returns(("", "A"), ("", "pong"))]
+    run = run_of(
+        agent(1),
+        chat(20, parent=1, sent=[user("?")], got=[asks(("", "ping", {}))]),
+        chat(60, parent=1, sent=sent, got=[asks(("", "ping", {}))]),
+    )
+    cut = [("search", {"q": "a"}, "A", "ok"), ("ping", {}, "pong", "ok"), ("ping", {}, None, "unknown")]
+    assert cut[1:] != told(run)
+    for one in run.trace.spans:
+        one.raw.scope = Scope("opentelemetry.instrumentation.google_generativeai", "1", {})
+    assert cut == told(run_of(*(one.raw for one in run.trace.spans)))

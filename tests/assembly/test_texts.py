@@ -243,6 +243,12 @@ def test_words_beside_a_request_that_is_not_recorded() -> None:
     assert None is run.answer
     run = run_of(chat(2, parent=None, sent=[user("Q")], got=[says("I know.")], **{FINISHED: ["stop"]}))
     assert "I know." == run.answer
+    legacy = {
+        "llm.request.type": "chat",
+        "gen_ai.completion.0.content": "I look.",
+        "gen_ai.completion.0.finish_reason": "tool_calls",
+    }
+    assert None is run_of(span(1, attributes=legacy)).answer
 
 
 def test_what_was_cut_is_not_what_was_said() -> None:

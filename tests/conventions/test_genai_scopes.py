@@ -143,6 +143,16 @@ def test_empty_values_that_are_left_out(scope: str) -> None:
     assert [None, None] == read(scope) == read("other", content="?")
 
 
+@pytest.mark.parametrize(("total", "output", "thoughts"), [(320, 20, 5), (315, 15, None), (None, 15, None)])
+def test_thoughts_that_google_counts_apart(total: int | None, output: int, thoughts: int | None) -> None:
+    """OpenLLMetry leaves the model's thoughts out of the output; the total of all tokens holds them."""
+    usage = {"input_tokens": 300, "output_tokens": 15, "total_tokens": total}
+    counted = {f"gen_ai.usage.{key}": count for key, count in usage.items() if count is not None}
+    one = made("chat", scope=_genai_scopes.OPENLLMETRY_GOOGLE, attributes={"gen_ai.operation.name": "chat", **counted})
+    read = _genai.llm(one, Memo())
+    assert (300, output, thoughts) == (read.input_tokens, read.output_tokens, read.reasoning_tokens)
+
+
 OPENAI_JS = "@traceloop/instrumentation-openai"
 EMPTY_TEXT = [{"role": "assistant", "finish_reason": "stop", "parts": [{"type": "text", "content": ""}]}]
 

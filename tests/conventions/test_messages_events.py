@@ -107,6 +107,13 @@ def test_definitions(recorded: object, definition: ToolDefinition | None) -> Non
     assert [expected, expected] == [definitions_of(value, Memo()) for value in ([recorded], json.dumps([recorded]))]
 
 
+def test_googles_tools_declare_several_functions() -> None:
+    """A tool of Google's stands for the functions that it declares, in either spelling."""
+    declared = [{"name": "search", "parameters_json_schema": SCHEMA}, {"name": "ping"}]
+    tools = [{"function_declarations": declared[:1]}, {"functionDeclarations": declared[1:]}, {"google_search": {}}]
+    assert (ToolDefinition("search", "", SCHEMA), ToolDefinition("ping")) == definitions_of(json.dumps(tools), Memo())
+
+
 def test_no_definitions() -> None:
     """What is no list defines no tools, which is not the same as an empty list."""
     assert [None, None, ()] == [definitions_of(value, Memo()) for value in (None, "search", [])]

@@ -143,3 +143,36 @@ def test_calls_that_langchain_refused() -> None:
     assert openinference.requests(span, Memo()) is None
     said = [part for message in openinference.output(span, Memo()) or () for part in message.parts]
     assert [("c2", {"a": 1}), ("c1", '{"a": 1, "b": ')] == [(part.id, part.value) for part in said]
+
+
+def test_calls_that_portkeys_answer_leaves_out() -> None:
+    """What Portkey's client was asked for stands in the response alone; the words beside it stand flattened, too."""
+    function = {"name": "search", "arguments": '{"q": "a"}'}
+    message = {"role": "assistant", "content": "I look.", "tool_calls": [{"id": "c1", "function": function}]}
+    attributes = {
+        KIND: "LLM",
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "I look.",
+        "output.value": json.dumps({"choices": [{"message": message}]}),
+        "output.mime_type": "application/json",
+    }
+    one = made(scope="openinference.instrumentation.portkey", attributes=attributes)
+    assert (None, None) == (openinference.requests(one, Memo()), openinference.call_ids(one))
+    (said,) = openinference.output(one, Memo()) or ()
+    assert [("text", None), ("tool_call", "c1")] == [(part.type, part.id) for part in said.parts]
+
+
+def test_results_without_text() -> None:
+    """OpenAI's, Groq's and Portkey's clients leave out a content that is empty; elsewhere it may be of another kind."""
+    attributes = {
+        KIND: "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "?",
+        "llm.input_messages.1.message.role": "tool",
+        "llm.input_messages.1.message.tool_call_id": "c1",
+    }
+    for name, value in (("openai", ""), ("groq", ""), ("portkey", ""), ("anthropic", None)):
+        one = made(scope=f"openinference.instrumentation.{name}", attributes=attributes)
+        sent = openinference.messages(one, Memo()).input or ()
+        assert [value] == [part.value for part in sent[-1].parts]
+        _told_agree(one)

@@ -122,6 +122,14 @@ def test_silent_messages() -> None:
     assert expected == traceloop_legacy.messages(made(attributes=attributes), Memo())
 
 
+def test_results_without_text() -> None:
+    """A tool's message without content is an empty text, where any content is recorded."""
+    attributes = {"gen_ai.prompt.0.role": "tool", "gen_ai.prompt.1.role": "user"}
+    assert None is traceloop_legacy.messages(made(attributes=attributes), Memo()).input
+    sent = traceloop_legacy.messages(made(attributes={**attributes, "gen_ai.prompt.1.content": "?"}), Memo()).input
+    assert (Part("tool_result", value=""),) == (sent or (Message("", ()),))[0].parts
+
+
 def test_content_that_was_written_as_json() -> None:
     """Blocks are read; LangChain's empty content, written as a quoted empty text, is none; other text stays."""
     attributes = {

@@ -13,7 +13,7 @@ import msgspec
 
 from spanwise import conventions
 from spanwise.assembly.results import Talks, result_parts, since_asked
-from spanwise.conventions._genai_scopes import LANGCHAIN_JS
+from spanwise.conventions._genai_scopes import LANGCHAIN_JS, OPENLLMETRY_GOOGLE
 from spanwise.model.content import Message, Part
 from spanwise.model.effects import passes_control
 from spanwise.model.raw import STATUS_ERROR
@@ -37,9 +37,11 @@ def requests_of(run: Run) -> list[Request]:
     """Every tool call that the models of a run asked for, in order."""
     out: list[Request] = []
     memo = run.trace.memo
-    apart, silent = _asked_apart(run), set[int]()
+    apart, silent, cut = _asked_apart(run), set[int](), set[int]()
     for number, group in enumerate(run.trace.paced(run.llm_groups)):
         heard = False
+        if group[0].raw.scope.name == OPENLLMETRY_GOOGLE:
+            cut.add(number)
         for span in reversed(group):
             asked = conventions.requests(span.raw, memo, span.dialect)
             failed = span.raw.status_code == STATUS_ERROR
@@ -56,6 +58,8 @@ def requests_of(run: Run) -> list[Request]:
         for number in range(len(talks)):
             span, asked = talks.span(number), _asked_in(talks, number)
             out += [Request(part, span.start_ns, span.agent, number) for part in asked]
+    if cut and out:
+        out = _with_whole(run, out, cut)
     return _with_silent(run, out, silent) if silent else out
 
 
@@ -72,6 +76,13 @@ def _asked_in(talks: Talks, at: int) -> list[Part]:
         known |= {part.id for part in fresh}
         asked += fresh
     return asked
+
+
+def _with_whole(run: Run, out: list[Request], cut: set[int]) -> list[Request]:
+    """The requests, those of model calls of which only a stream's last piece is recorded as they were told later."""
+    whole = [one for one in _told_later(run) if one.group in cut]
+    told = {one.group for one in whole}
+    return sorted([*(one for one in out if one.group not in told), *whole], key=lambda request: request.group)
 
 
 def _with_silent(run: Run, out: list[Request], silent: set[int]) -> list[Request]:

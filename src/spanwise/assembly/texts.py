@@ -20,7 +20,7 @@ from spanwise.conventions._openinference_messages import LLAMA_INDEX
 from spanwise.conventions._smolagents import task_in
 from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX as OPENLLMETRY_LLAMA_INDEX
 from spanwise.model.calls import Given, Retrieval, ToolCall
-from spanwise.model.content import AgentFields, Memo, Message, is_cut, is_mask
+from spanwise.model.content import AgentFields, Memo, Message, Messages, is_cut, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
@@ -189,7 +189,7 @@ def asks_unsaid(run: Run, group: Sequence[Span]) -> bool:
     return any(
         asks_for_tools(span.raw, run.trace.memo)
         and not conventions.requests(span.raw, run.trace.memo, span.dialect)
-        and conventions.messages(span.raw, run.trace.memo, span.dialect).input is not None
+        and conventions.messages(span.raw, run.trace.memo, span.dialect) != Messages()
         for span in group
     )
 

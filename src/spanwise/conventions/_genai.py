@@ -229,6 +229,8 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
         return None
     asked = [part for answer in answers for part in answer.parts if part.type == "tool_call"]
     named = [part for part in asked if part.name]
+    for part in named:
+        part.id = part.id or None  # OpenLLMetry's of Google's client: empty
     return _genai_scopes.without_lost_arguments(span, named) if named or not (asked or is_unsaid(span)) else None
 
 
@@ -380,7 +382,7 @@ CONVENTION = Convention(
         odd_failure=_genai_scopes.is_odd_failure,
     ),
     llm=llm,
-    plain_models=PlainModels(fields=_LLM, scopes=_genai_scopes.APART),
+    plain_models=PlainModels(fields=_LLM, scopes=_genai_scopes.RECKONED),
     messages=messages,
     output=output,
     requests=requests,

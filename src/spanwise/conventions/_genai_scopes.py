@@ -35,9 +35,10 @@ ANTHROPIC_JS = "@traceloop/instrumentation-anthropic"
 """Of a stream it records a request as it began: without the arguments, and without a reason for its end."""
 APART = BEDROCK | {ANTHROPIC_JS}
 """They count the tokens of a cache beside the input, as the provider does."""
+RECKONED = APART | {OPENLLMETRY_GOOGLE}
+"""What they count of a model call does not stand as it is."""
 SPLUNK = "opentelemetry.util.genai.handler"
 """Splunk's fork of OpenTelemetry's util, through which its instrumentations of all frameworks write."""
-_EMPTY_VALUES: Mapping[str, object] = {"tool_call": {}, "tool_result": ""}
 _EMPTY = '"parts":[{"type":"text","content":""}]'
 _UNSAID = {**dict.fromkeys(LEAVING_OUT, _EMPTY), SPLUNK: '"parts": ["ToolCall"]'}
 """What stands in the place of an answer whose requests for tools were left out."""
@@ -185,8 +186,9 @@ def _with_empty(span: RawSpan, said: tuple[Message, ...] | None) -> tuple[Messag
 
 
 def _with_empty_value(part: Part) -> Part:
-    empty = _EMPTY_VALUES.get(part.type) if part.value is None else None
-    return part if empty is None else replace(part, value=empty)
+    if part.value is not None or part.type not in {"tool_call", "tool_result"}:
+        return part
+    return replace(part, value={} if part.type == "tool_call" else "")
 
 
 def _without_results(sent: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
@@ -253,6 +255,7 @@ _REQUESTING = frozenset({"tool_call", "tool_calls", "tool_use"})
 def asks_for_tools(span: RawSpan, memo: Memo) -> bool:
     """A model ended its answer to have tools called, by its finish reason."""
     reasons = items(memo.json(span.attributes.get("gen_ai.response.finish_reasons"))) or ()
+    reasons = reasons or (span.attributes.get("gen_ai.completion.0.finish_reason"),)
     return any(isinstance(reason, str) and reason in _REQUESTING for reason in reasons)
 
 
@@ -260,6 +263,13 @@ def with_cached(used: LLMFields, span: RawSpan) -> LLMFields:
     """What a model call used, cached tokens inside the input also where they were counted beside it."""
     if span.scope.name in APART and used.input_tokens is not None:
         used.input_tokens += (used.cache_read_tokens or 0) + (used.cache_write_tokens or 0)
+    if span.scope.name == OPENLLMETRY_GOOGLE and used.input_tokens is not None and used.output_tokens is not None:
+        # Of the output it writes what Google's API counts without the model's thoughts, which the total holds.
+        total = span.attributes.get("gen_ai.usage.total_tokens")
+        thoughts = total - used.input_tokens - used.output_tokens if isinstance(total, int) else 0
+        if thoughts > 0:
+            used.reasoning_tokens = thoughts
+            used.output_tokens += thoughts
     return used
 
 

@@ -331,8 +331,14 @@ def definitions_of(value: object, memo: Memo) -> tuple[ToolDefinition, ...] | No
     listed = items(memo.json(value))
     if listed is None:
         return None
-    found = [definition_of(memo.json(item)) for item in listed]
+    found = [definition_of(item) for held in listed for item in _declared(memo.json(held))]
     return tuple(item for item in found if item is not None)
+
+
+def _declared(item: object) -> Sequence[object]:
+    """The functions that one tool of Google's declares; any other tool is itself what it declares."""
+    fields = mapping_of(item) or {}
+    return items(fields.get("function_declarations", fields.get("functionDeclarations"))) or (item,)
 
 
 def definition_of(value: object) -> ToolDefinition | None:

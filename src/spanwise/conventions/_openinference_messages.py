@@ -43,8 +43,12 @@ OPENAI_JS = "@arizeai/openinference-instrumentation-openai"
 BEEAI = "openinference.instrumentation.beeai"
 STRINGING = frozenset({BEEAI, OPENAI_JS})
 """They string the parallel calls of a stream together; BeeAI with the name and the id of the first only."""
-OWN_ANSWERS = STRINGING | {DSPY, GOOGLE_GENAI, LANGCHAIN_JS}
+PORTKEY = "openinference.instrumentation.portkey"
+RESPONDING = frozenset({LANGCHAIN_JS, PORTKEY})
+"""They leave out what a model asked for, which the recorded response holds."""
+OWN_ANSWERS = STRINGING | RESPONDING | {DSPY, GOOGLE_GENAI}
 """Scopes that write what the model asked for in a way of their own."""
+_SPARING = frozenset({"openinference.instrumentation.openai", "openinference.instrumentation.groq", PORTKEY})
 _DIGITS = 9
 _DEPTH = 8
 _CONTENTS = frozenset({"content", "message.content"})
@@ -154,6 +158,14 @@ def _built(draft: _Draft, memo: Memo) -> Message:
     if name is not None:
         parts.append(Part("tool_call", "", None, name, memo.json(fields.get("function_call_arguments_json"))))
     return Message(role, tuple(parts))
+
+
+def with_empty(sent: Iterable[Message], span: RawSpan) -> None:
+    """Give results the empty text that some leave out, where they record the text of what was said."""
+    if span.scope.name in _SPARING and f"{INPUT}0.message.content" in span.attributes:
+        for part in (part for message in sent for part in message.parts):
+            if part.type == "tool_result" and part.value is None:
+                part.value = ""
 
 
 def result_of(fields: Mapping[str, object], memo: Memo) -> Message:
@@ -273,6 +285,7 @@ def _input(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     if "gen_ai.input.messages" in attributes:
         return None
     sent = flattened(attributes, INPUT, memo) if trusts_flattened(span) else None
+    with_empty(sent or (), span)
     if not is_model(attributes):
         return sent
     if sent is None:
@@ -303,7 +316,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
             )
         elif span.scope.name not in LANGCHAIN:  # a graph's state repeats earlier turns; its model spans tell the same
             got = held_messages(attributes.get("output.value"), memo)
-    elif span.scope.name == LANGCHAIN_JS:
+    elif span.scope.name in RESPONDING:
         got = said_messages(attributes, memo) or got
     if span.scope.name == GOOGLE_GENAI:
         return (*_automatic_calls(attributes, memo), *(got or ())) or None

@@ -24,6 +24,7 @@ from spanwise.conventions._openinference_messages import (
     is_model,
     result_of,
     trusts_flattened,
+    with_empty,
 )
 from spanwise.conventions._values import text_of
 from spanwise.model.content import Memo, Message, Part
@@ -104,6 +105,7 @@ def told(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     if not roles:
         return None
     out = [_only_results(attributes, at, roles[at], memo) for at in sorted(roles)]
+    with_empty(out, span)
     results = [part for message in out for part in message.parts]
     if any(part.id is None for part in results) or all(message.role == "system" for message in out):
         return None

@@ -83,6 +83,10 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
 def _gathered(span: RawSpan, prefix: str, memo: Memo) -> tuple[Message, ...] | None:
     role = "user" if prefix == _PROMPT else "assistant"
     found = [_message(fields, role, memo) for fields in numbered(span.attributes, prefix).values()]
+    if any("content" in message for message in found):
+        for message in found:
+            if message["role"] == "tool":
+                message.setdefault("content", "")  # an empty text is left out
     # Of what the model said earlier some record nothing but that it did: it parts the results of two steps.
     silent = {"role": "assistant"} if prefix == _PROMPT else None
     return messages_of([message for message in found if len(message) > 1 or message == silent], memo)
