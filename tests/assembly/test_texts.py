@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from spanwise import conventions
 from spanwise.model.raw import Scope
 from tests.making import agent, asks, chat, returns, run_of, says, span, span_id, tool, user
 
@@ -249,6 +250,15 @@ def test_words_beside_a_request_that_is_not_recorded() -> None:
         "gen_ai.completion.0.finish_reason": "tool_calls",
     }
     assert None is run_of(span(1, attributes=legacy)).answer
+    generation = {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.input": '[{"role": "user", "content": "Q"}]',
+        "langfuse.observation.output": "I look.",
+        "langfuse.observation.metadata.finish_reason": "tool_calls",
+    }
+    run = run_of(span(1, attributes=generation))
+    assert ("Q", None) == (run.query, run.answer)
+    assert not conventions.tells_requests(run.spans[0].raw, run.spans[0].dialect)
 
 
 def test_what_was_cut_is_not_what_was_said() -> None:

@@ -75,6 +75,46 @@ def test_costs(cost: object, expected: float | None) -> None:
     assert LLMFields("m", None, 5, cost_usd=expected, whole=cost == 0) == said
 
 
+@pytest.mark.parametrize(
+    ("client", "counted", "expected"),
+    [
+        ("anthropic", (60, 5, 90, 10, None), (160, 5, 90, 10, None)),
+        ("bedrock", (60, 5, 90, 0, None), (150, 5, 90, 0, None)),
+        ("google_ai_studio", (60, 5, 9, 0, 3), (60, 8, 9, 0, 3)),
+        ("openai", (60, 5, 9, 0, 3), (60, 5, 9, 0, 3)),
+        ("groq", (0, 0, 0, 0, None), (None, None, None, None, None)),
+    ],
+)
+def test_usage_of_clients(client: str, counted: tuple[int | None, ...], expected: tuple[int | None, ...]) -> None:
+    """Tokens that a provider counts beside the others are added; of a stream whose tokens are all 0 none are known."""
+    names = (
+        "input_tokens",
+        "output_tokens",
+        "cache_read.input_tokens",
+        "cache_creation.input_tokens",
+        "reasoning_tokens",
+    )
+    usage = {f"gen_ai.usage.{name}": count for name, count in zip(names, counted, strict=True) if count is not None}
+    attributes = {OPERATION: "chat", "gen_ai.usage.cost": 0, **usage}
+    span = made(scope=f"openlit.instrumentation.{client}", attributes=attributes)
+    read = conventions.llm(span, Memo(), conventions.classify(span)[0])
+    assert None is read.cost_usd
+    assert expected == (
+        *(read.input_tokens, read.output_tokens),
+        *(read.cache_read_tokens, read.cache_write_tokens, read.reasoning_tokens),
+    )
+
+
+def test_answers_that_leave_requests_out() -> None:
+    """Of some clients an answer without a part may have asked for anything, and a text may stand beside a request."""
+    for client, told in (("ollama", None), ("bedrock", None), ("groq", None), ("openai", [])):
+        attributes = {OPERATION: "chat", "gen_ai.output.messages": '[{"role": "assistant", "parts": []}]'}
+        span = made(scope=f"openlit.instrumentation.{client}", attributes=attributes)
+        dialect = conventions.classify(span)[0]
+        assert told == conventions.requests(span, Memo(), dialect)
+        assert conventions.tells_requests(span, dialect) is (told is not None)
+
+
 def test_agents() -> None:
     """The question stands in what the agent was called with; its printed output is no answer."""
     attributes = {

@@ -53,6 +53,7 @@ def test_an_empty_result_is_one() -> None:
     silent = {"role": "tool", "tool_call_id": "c2", "content": None}
     read = [message.parts[0].value for message in messages_of([empty, silent], Memo()) or ()]
     assert ["", None] == read
+    assert "" == plain([{"type": "text", "content": ""}], Memo()) == plain([{"type": "text", "text": ""}], Memo())
 
 
 def test_only_blocks_are_opened() -> None:

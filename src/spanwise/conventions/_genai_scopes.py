@@ -37,10 +37,16 @@ APART = BEDROCK | {ANTHROPIC_JS}
 """They count the tokens of a cache beside the input, as the provider does."""
 RECKONED = APART | {OPENLLMETRY_GOOGLE}
 """What they count of a model call does not stand as it is."""
+OPENLIT = frozenset(f"openlit.instrumentation.{name}" for name in ("bedrock", "groq", "ollama"))
+"""OpenLIT's of clients whose answers it records without what was asked for."""
 SPLUNK = "opentelemetry.util.genai.handler"
 """Splunk's fork of OpenTelemetry's util, through which its instrumentations of all frameworks write."""
 _EMPTY = '"parts":[{"type":"text","content":""}]'
-_UNSAID = {**dict.fromkeys(LEAVING_OUT, _EMPTY), SPLUNK: '"parts": ["ToolCall"]'}
+_UNSAID = {
+    **dict.fromkeys(LEAVING_OUT, _EMPTY),
+    **dict.fromkeys(OPENLIT, '"parts": []'),
+    SPLUNK: '"parts": ["ToolCall"]',
+}
 """What stands in the place of an answer whose requests for tools were left out."""
 LANGTRACE = "langtrace_python_sdk.instrumentation.openai.instrumentation"
 NODES = frozenset({"agent", "call_agent", "agent_node", "run_agent"})
@@ -231,8 +237,10 @@ def is_unsaid(span: RawSpan) -> bool:
 def leaves_requests_out(span: RawSpan) -> bool:
     """An answer of which only the text is recorded, whatever it asks for: the Responses API's, all of LangChain's."""
     scope = span.scope.name
+    if scope == LANGCHAIN_JS or scope in OPENLIT or may_have_asked(span):
+        return True
     answered = span.attributes.get("gen_ai.response.id") if scope == OPENAI_JS else None
-    return scope == LANGCHAIN_JS or may_have_asked(span) or (isinstance(answered, str) and answered.startswith("resp_"))
+    return isinstance(answered, str) and answered.startswith("resp_")
 
 
 def may_have_asked(span: RawSpan) -> bool:
@@ -250,12 +258,14 @@ def without_lost_arguments(span: RawSpan, asked: list[Part]) -> list[Part]:
 
 
 _REQUESTING = frozenset({"tool_call", "tool_calls", "tool_use"})
+_REASONS = ("gen_ai.completion.0.finish_reason", "langfuse.observation.metadata.finish_reason", "llm.finish_reason")
+"""Where other dialects have it."""
 
 
 def asks_for_tools(span: RawSpan, memo: Memo) -> bool:
     """A model ended its answer to have tools called, by its finish reason."""
     reasons = items(memo.json(span.attributes.get("gen_ai.response.finish_reasons"))) or ()
-    reasons = reasons or (span.attributes.get("gen_ai.completion.0.finish_reason"),)
+    reasons = reasons or [span.attributes.get(key) for key in _REASONS]
     return any(isinstance(reason, str) and reason in _REQUESTING for reason in reasons)
 
 

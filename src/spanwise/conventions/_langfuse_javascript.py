@@ -58,8 +58,11 @@ def told_apart(got: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
 def leaves_requests_out(span: RawSpan) -> bool:
     """A generation that has no calls may have asked for some: they are told apart neither in a stream, nor beside text.
 
-    Of a stream several stand in one. Of a response with text OpenAI's wrapper records the text alone.
+    Of a stream several stand in one. Of a response with text OpenAI's wrapper records the text alone, as that in Python
+    does of a stream of chat completions.
     """
+    if span.attributes.get("langfuse.observation.metadata.finish_reason") == "tool_calls":
+        return True
     said = span.attributes.get("langfuse.observation.model.parameters")
     if not isinstance(said, str):
         return False

@@ -55,7 +55,9 @@ def _block_text(item: object) -> str | None:
     if fields is None:
         return None
     if set(fields) == {"text"} or text_of(fields.get("type")) in TEXT_TYPES or fields.get("block_type") == "text":
-        return first_text(fields, "text", "content") or ("" if fields.get("text") == "" else None)
+        return first_text(fields, "text", "content") or (
+            "" if fields.get("text", fields.get("content")) == "" else None
+        )
     return None
 
 

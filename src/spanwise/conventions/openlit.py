@@ -19,6 +19,13 @@ from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 
 GRAPH = "openlit.instrumentation.langgraph"
+_CLIENTS = (
+    "ai21 anthropic azure_ai_inference bedrock cohere google_ai_studio gpt4all groq litellm mistral oci_genai ollama "
+    "openai premai reka sarvam together transformers vertexai vllm"
+).split()
+_CACHE_APART = frozenset({"openlit.instrumentation.anthropic", "openlit.instrumentation.bedrock"})
+_THOUGHTS_APART = frozenset({"openlit.instrumentation.google_ai_studio", "openlit.instrumentation.vertexai"})
+"""Their providers count cached tokens beside the input, or thoughts beside the output, and so do the spans."""
 
 
 def kind(span: RawSpan) -> Kind | None:
@@ -40,10 +47,17 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
-    """Usage as GenAI's attributes tell it; a cost of 0 is that of a price which OpenLIT did not know."""
+    """Usage as GenAI's attributes tell it; a cost of 0 is that of a price which OpenLIT did not know, so are tokens."""
     said = _genai.llm(span, memo)
     said.cost_usd = said.cost_usd or None
+    if span.scope.name in _CACHE_APART and said.input_tokens is not None:
+        said.input_tokens += (said.cache_read_tokens or 0) + (said.cache_write_tokens or 0)
+    if span.scope.name in _THOUGHTS_APART and said.output_tokens is not None:
+        said.output_tokens += said.reasoning_tokens or 0
     said.whole = number_of(span.attributes.get("gen_ai.usage.cost")) == 0
+    if said.input_tokens == said.output_tokens == 0:  # of a stream that does not tell what it used
+        said.input_tokens = said.output_tokens = said.cache_read_tokens = said.cache_write_tokens = None
+        said.whole = True
     if said.ttft_ms is None:
         said.ttft_ms = _genai.ms_of(span.attributes.get("gen_ai.server.time_to_first_token"))
     return said
@@ -89,8 +103,7 @@ CONVENTION = Convention(
     scopes=(
         "openlit.instrumentation.langchain",
         GRAPH,
-        "openlit.instrumentation.openai",
-        "openlit.instrumentation.anthropic",
+        *(f"openlit.instrumentation.{name}" for name in _CLIENTS),
         "openlit.otel.tracing",
     ),
     kind=kind,
