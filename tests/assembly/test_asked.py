@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import pytest
+
 from spanwise.model.raw import Scope
 from tests.making import agent, asks, chat, returns, run_of, says, span, told, tool, user
 
@@ -106,3 +111,14 @@ def test_the_last_piece_of_a_stream() -> None:
     for one in run.trace.spans:
         one.raw.scope = Scope("opentelemetry.instrumentation.google_generativeai", "1", {})
     assert cut == told(run_of(*(one.raw for one in run.trace.spans)))
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_an_agent_that_repeats_the_conversation(*, sent: bool) -> None:
+    """What an agent gives back of the conversation that it was sent, earlier turns asked for."""
+    before = [user("Q"), asks(("c1", "search", {"q": "a"})), returns(("c1", "one")), says("A"), user("And now?")]
+    told_all = [*before, asks(("c2", "search", {"q": "b"})), returns(("c2", "two")), says("B")]
+    held: dict[str, Any] = {"gen_ai.output.messages": json.dumps(told_all)}
+    if sent:
+        held["gen_ai.input.messages"] = json.dumps(before)
+    assert [("search", {"q": "b"}, "two", "ok")] == told(run_of(agent(1, **held)))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from spanwise.model.calls import Missing
 from spanwise.model.raw import Scope
-from tests.assembly.test_missing import GENAI, fields
+from tests.assembly.test_missing import GENAI
 from tests.making import agent, chat, run_of, says, span, tool, user
 from tests.recordings_io import remade
 
@@ -28,16 +26,6 @@ def test_attributes_beyond_the_limit() -> None:
     found = {one.field: one.switch for one in run.missing}
     assert {"answer", "tokens", "tool_calls"} == found.keys()
     assert all("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in switch for switch in found.values())
-
-
-def test_a_crew_that_failed() -> None:
-    """OpenLLMetry records what was said in a crew that ended well only: else nobody knows of the calls of its tools."""
-    scope = Scope("opentelemetry.instrumentation.crewai.instrumentation", "", {})
-    roles = {"traceloop.span.kind": "agent", "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "helper"}
-    offered = json.dumps([{"name": "search", "description": "Searches."}])
-    for tools, missing in ((offered, True), ("[]", False)):
-        run = run_of(span(1, attributes={**roles, "crewai.agent.tools": tools}, scope=scope, status=2))
-        assert missing is ("tool_calls" in fields(run))
 
 
 def test_a_guardrail_that_tripped() -> None:

@@ -27,6 +27,7 @@ def asked(value: object, **more: object) -> Given:
         ("[1, 2]", [1, 2]),
         ('{"args": [], "sanitize_inputs_outputs": true, "kwargs": {"a": 1}}', {"a": 1}),
         ('{"kwargs": {"a": 1}}', {"a": 1}),
+        ('{"ctx": "<app.Context object at 0x7fa33bb143d0>", "kwargs": {"a": 1}}', {"a": 1}),
         ('{"args": ["x"], "kwargs": {}}', ["x"]),
         ('{"args": ["x"], "kwargs": {"a": 1}}', {"a": 1, "args": ["x"]}),
         ('{"args": [], "kwargs": {}}', {}),

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from spanwise import conventions
-from spanwise.assembly.results import Talks, result_parts, since_asked
+from spanwise.assembly.results import Talks, own_output, result_parts, since_asked
 from spanwise.conventions._genai_scopes import LANGCHAIN_JS, OPENLLMETRY_GOOGLE
 from spanwise.model.content import Message, Part
 from spanwise.model.effects import passes_control
@@ -71,7 +71,7 @@ def _asked_in(talks: Talks, at: int) -> list[Part]:
     asked: list[Part] = []
     known = set[str | None]()
     said = talks.said(at)
-    for spoken in (since_asked(said.input or ()), said.output or ()):
+    for spoken in (since_asked(said.input or ()), own_output(said)):
         fresh = [part for message in spoken for part in _calls_in(message) if part.id is None or part.id not in known]
         known |= {part.id for part in fresh}
         asked += fresh

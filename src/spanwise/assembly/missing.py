@@ -28,6 +28,7 @@ _NO_CALL = Missing(
 )
 _UNANSWERED = Missing(field="llm_calls", why="The transcript holds no message of an assistant.")
 _CREWAI = "opentelemetry.instrumentation.crewai.instrumentation"
+_HAYSTACK = "openinference.instrumentation.haystack"
 _UNKNOWN = frozenset({"other"})
 _SEARCHES = frozenset({"retrieval", "rerank", "embedding", "other"})
 _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
@@ -268,9 +269,11 @@ def _tool_calls(run: Run) -> Missing | None:
     if not run.llm_groups and _has_coworker(run):
         why = "What an agent did for the one that gave it work is not recorded: CrewAI's tools have no spans here."
         return Missing(field="tool_calls", why=why, switch=_NO_CALL.switch)
-    if not run.llm_groups and not run.tool_calls and _is_unsaid_crew(run):
-        why = "CrewAI's tools have no spans here, and what was said, which tells their calls, is not recorded."
-        return Missing(field="tool_calls", why=why, switch=run.content_switch or _NO_CALL.switch)
+    if not run.llm_groups and not run.tool_calls and _is_unsaid(run):
+        why = "Tools have no spans here, and what was said, which tells their calls, is not recorded."
+        return Missing(
+            field="tool_calls", why=why, switch=cuts.LENGTH_SWITCH if cuts.limit_of(run) else _NO_CALL.switch
+        )
     if not run.llm_calls or run.tool_calls or _answers_recorded(run):
         return None
     why = "No tool call is recorded; what the models answered is not, they may have asked for some."
@@ -278,12 +281,14 @@ def _tool_calls(run: Run) -> Missing | None:
     return Missing(field="tool_calls", why=why, switch=_switch_for(run, silent, run.content_switch))
 
 
-def _is_unsaid_crew(run: Run) -> bool:
-    """A crew that had tools told nothing of its conversation: it failed, or the text was cut."""
-    memo = run.trace.memo
+def _is_unsaid(run: Run) -> bool:
+    """Of a crew, or of Haystack's agents, the conversation is recorded where it ended well, and was not cut."""
+    memo, failed = run.trace.memo, _ended_in_failure(run)
     crew = [span for span in run.spans if span.raw.scope.name == _CREWAI]
-    heard = any(conventions.messages(span.raw, memo, span.dialect).input for span in crew)
-    return bool(crew) and not heard and bool(run.tool_definitions or cuts.limit_of(run))
+    if crew:
+        heard = any(conventions.messages(span.raw, memo, span.dialect).input for span in crew)
+        return not heard and bool(run.tool_definitions or cuts.limit_of(run))
+    return failed and any(span.raw.scope.name == _HAYSTACK and span.raw.name == "Agent.run" for span in run.spans)
 
 
 def _has_coworker(run: Run) -> bool:

@@ -77,11 +77,6 @@ class Talks:
                 found[agent] = at
         return found
 
-    def turn(self, at: int) -> tuple[Message, ...]:
-        """What an agent's own record holds of this turn: without what earlier turns asked and were told."""
-        said = self.said(at)
-        return (*since_asked(said.input or ()), *(said.output or ()))
-
     def record(self, agent: int) -> tuple[Message, ...]:
         """What the agent's own span, or else that of the run, records as said."""
         at = agent if agent >= 0 else self._run.root
@@ -130,6 +125,19 @@ def since_asked(sent: Sequence[Message]) -> Sequence[Message]:
         if sent[at].role in _USERS and sent[at].text:
             return sent[at + 1 :]
     return sent
+
+
+def own_output(said: Messages) -> Sequence[Message]:
+    """What was said in this turn, of an output that repeats the conversation which was sent: Haystack's agents do."""
+    got = said.output or ()
+    repeated = _questions(got)
+    asked = len(repeated) if said.input is None else len(_questions(said.input))
+    return got[repeated[asked - 1] + 1 :] if 0 < asked <= len(repeated) else got
+
+
+def _questions(spoken: Sequence[Message]) -> list[int]:
+    """Where a user says something."""
+    return [at for at, message in enumerate(spoken) if message.role in _USERS and message.text]
 
 
 Asked: TypeAlias = tuple[Part, int, int]

@@ -66,6 +66,8 @@ def given(attributes: Attributes, memo: Memo, *, beeai: bool = False) -> Given:
         fields = mapping_of(value)
     if fields is None:
         return Given(value)
+    if "kwargs" in fields and is_object(fields.get("ctx")):  # a tool of LlamaIndex that takes the workflow's context
+        fields = {name: held for name, held in fields.items() if name != "ctx"}
     return _called(fields) if fields and fields.keys() <= CALL_KEYS else _without_context(fields)
 
 
