@@ -388,3 +388,13 @@ def test_answers_written_over_one_another() -> None:
     }
     run = run_of(agent(1, **held), tool(20, parent=1, name="ping", call_id="c1", result="pong"))
     assert ["ping"] == [call.name for call in run.tool_calls]
+
+
+def test_a_tool_that_bears_the_name_of_its_class() -> None:
+    """A call of LlamaIndex's of which the class alone is known is the one that was asked for with its arguments."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks(("c1", "ask_expert", {"q": "a"}))]),
+        tool(20, parent=1, name="FunctionTool.task", arguments={"q": "a"}),
+    )
+    assert [("c1", "ask_expert")] == [(call.call_id, call.name) for call in run.tool_calls]

@@ -51,3 +51,17 @@ def test_steps_are_no_runs() -> None:
     assert not is_started_apart(chain(2, parent=1, scope=scope, name="other"), above)
     assert not is_started_apart(chain(2, parent=1, scope="tests"), chain(1, parent=None, scope="tests"))
     assert 1 == len(trace_of(above, chain(2, parent=1, scope=scope, **task)).runs)
+
+
+def test_a_run_that_hangs_below_one_that_is_over() -> None:
+    """Runs of LlamaIndex's whose spans OpenLLMetry hangs below an earlier run's, when that is over, are runs."""
+    scope = Scope("opentelemetry.instrumentation.llamaindex", "1", {})
+    kinds = {"traceloop.span.kind": "workflow"}
+    starts = ((1, 1, 100), (2, 200, 300), (3, 400, 500))
+    runs = [
+        span(n, parent=n - 1 or None, name="run.workflow", start=start, end=end, attributes=kinds, scope=scope)
+        for n, start, end in starts
+    ]
+    assert 3 == len(trace_of(*runs).runs)
+    inner = span(4, parent=1, name="inner.workflow", start=50, end=90, attributes=kinds, scope=scope)
+    assert 1 == len(trace_of(runs[0], inner).runs)

@@ -24,6 +24,8 @@ from spanwise.model.raw import STATUS_ERROR
 from spanwise.model.trace import Run
 
 _HOPS = 16
+_CLASSES = TOOL_CLASSES | {"FunctionTool"}
+"""What tools are called that returned nothing which bears their name; OpenLLMetry writes LlamaIndex's so."""
 _UNSPOKEN = re.compile(r"[^a-z0-9_-]+")
 
 
@@ -138,7 +140,7 @@ def _is_renamed(call: ToolCall, request: Request) -> bool:
     own = _UNSPOKEN.sub("_", call.name.lower())
     if call.start_ns < request.at_ns:
         return False
-    akin = name in own or own in name or call.name in TOOL_CLASSES
+    akin = name in own or own in name or call.name.partition(".")[0] in _CLASSES
     return own == name or (akin and isinstance(given, Mapping) and call.arguments == given)
 
 
