@@ -228,6 +228,15 @@ def test_agent_of_agno() -> None:
     assert AgentFields("helper", QUESTION, ANSWER) == traceloop.agent(span, Memo())
 
 
+def test_team_of_agno() -> None:
+    """A team is an agent, too; what it used by itself stands nowhere, so no sum over its members is that of the run."""
+    scope = "opentelemetry.instrumentation.agno"
+    span = made("crew.team", scope=scope, attributes={"traceloop.span.kind": "workflow", "agno.team.name": "crew"})
+    assert ("agent", "crew") == (traceloop.kind(span), traceloop.agent(span, Memo()).name)
+    assert LLMFields(own=True, whole=True, overcounted=True) == traceloop.llm(span, Memo())
+    assert LLMFields(own=True) == traceloop.llm(made("helper.agent", scope=scope), Memo())
+
+
 def test_retrieval_of_langchain() -> None:
     """Ids, scores and titles stand in the documents' metadata."""
     span = named("vector_db_retrieve kb_retriever", "langgraph__traceloop")

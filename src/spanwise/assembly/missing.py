@@ -29,6 +29,8 @@ _NO_CALL = Missing(
 _UNANSWERED = Missing(field="llm_calls", why="The transcript holds no message of an assistant.")
 _CREWAI = "opentelemetry.instrumentation.crewai.instrumentation"
 _HAYSTACK = "openinference.instrumentation.haystack"
+_AGNO = "opentelemetry.instrumentation.agno"
+_OVERCOUNTED = "CrewAI's total counts more than this run: other agents or earlier runs used the same model objects."
 _UNKNOWN = frozenset({"other"})
 _SEARCHES = frozenset({"retrieval", "rerank", "embedding", "other"})
 _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
@@ -305,7 +307,8 @@ def _tokens(run: Run) -> Missing | None:
         why = f"{_BY_ITSELF}: its span counts the tokens of the last model call only."
         return Missing(field="tokens", why=why, switch="Turn automatic function calling off.")
     if any(said.overcounted for said in llms.aggregates(run)):
-        why = "CrewAI's total counts more than this run: other agents or earlier runs used the same model objects."
+        team = any(span.raw.scope.name == _AGNO for span in run.spans)
+        why = "OpenLLMetry does not count what a team of Agno's used by itself." if team else _OVERCOUNTED
         return Missing(field="tokens", why=why, switch="Instrument the model client as well as the agent framework.")
     if _is_overwritten(run):
         return Missing(field="tokens", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)

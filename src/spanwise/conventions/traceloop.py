@@ -40,6 +40,7 @@ from spanwise.model.span import Kind, SpanError
 
 SDK = "traceloop.tracer"
 AGNO = "opentelemetry.instrumentation.agno"
+_TEAM = "agno.team.name"
 LANGCHAIN = "opentelemetry.instrumentation.langchain"
 MCP = "opentelemetry.instrumentation.mcp.instrumentation"
 _MCP_TRAFFIC = (".mcp", "StreamWriter")
@@ -109,7 +110,7 @@ def kind(span: RawSpan) -> Kind | None:
             return found
     found = _METHODS_JS.get(span.name.rpartition(".")[2]) if span.scope.name == LLAMA_INDEX_JS else None
     found = found or _ROLES.get(role)
-    return "agent" if found == "workflow" and _speaks_in_state(span) else found
+    return "agent" if found == "workflow" and (_TEAM in attributes or _speaks_in_state(span)) else found
 
 
 def _is_graph(attributes: Attributes) -> bool:
@@ -205,6 +206,8 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     """A crew's own totals, and the model that it calls; all else stands in GenAI attributes."""
     if "crewai.crew.token_usage" in span.attributes or "crewai.llm.model" in span.attributes:
         return _traceloop_crewai.llm(span, memo)
+    if span.scope.name == AGNO:  # what a team used by itself is not recorded, and in nobody's total
+        return LLMFields(own=True, whole=_TEAM in span.attributes, overcounted=_TEAM in span.attributes)
     return LLMFields()
 
 
@@ -286,6 +289,7 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
         name = first_text(attributes, "traceloop.entity.name", "crewai.agent.role")
     if name is None and _is_nested_agent(attributes):
         name = text_of(attributes.get("gen_ai.task.name"))
+    name = name or text_of(attributes.get(_TEAM))
     return AgentFields(name, asked(given, memo), answered(returned, memo))
 
 

@@ -83,7 +83,7 @@ class LLMFields(msgspec.Struct, gc=False):
     ttft_ms: float | None = None
     """The time to the first token or chunk of a streamed answer."""
     overcounted: bool = False
-    """The span states totals, but more than its own run used is in them."""
+    """The totals are not those of the run: more than it used is in them, or not all of it."""
     own: bool = False
     """The totals are those of the span's own calls: what agents below it used is not in them."""
 
