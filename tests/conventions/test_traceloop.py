@@ -228,6 +228,19 @@ def test_agent_of_agno() -> None:
     assert AgentFields("helper", QUESTION, ANSWER) == traceloop.agent(span, Memo())
 
 
+def test_an_agent_of_langgraphs_that_passes_control() -> None:
+    """Releases that name no operation: the command by which an agent leaves holds what it said, under its name."""
+    raised = "Command(graph='expert:1', update={'messages': [AIMessage(content='', name='expert', id='run--1')]})"
+    attributes = {"traceloop.span.kind": "task", "traceloop.entity.name": "expert"}
+    events = [("exception", {"exception.type": "langgraph.errors.ParentCommand", "exception.message": raised})]
+    span = made("expert.task", scope=LANGCHAIN, attributes=attributes, events=events)
+    assert ("agent", "expert") == (traceloop.kind(span), traceloop.agent(span, Memo()).name)
+    other = made(
+        "tools.task", scope=LANGCHAIN, attributes={**attributes, "traceloop.entity.name": "tools"}, events=events
+    )
+    assert "workflow" == traceloop.kind(other)
+
+
 def test_team_of_agno() -> None:
     """A team is an agent, too; what it used by itself stands nowhere, so no sum over its members is that of the run."""
     scope = "opentelemetry.instrumentation.agno"

@@ -50,6 +50,13 @@ def test_tool_of_langchain_without_inputs() -> None:
     assert 7 == traceloop.tool(made(scope=LANGCHAIN, attributes=bare), Memo()).arguments
 
 
+def test_tool_that_is_given_the_state_of_the_graph() -> None:
+    """What LangGraph injects into a tool, the model did not give."""
+    given = {"input_str": "{'state': {'messages': []}, 'city': 'Paris'}"}
+    attributes = {"traceloop.span.kind": "tool", "traceloop.entity.input": json.dumps(given)}
+    assert {"city": "Paris"} == traceloop.tool(made(scope=LANGCHAIN, attributes=attributes), Memo()).arguments
+
+
 def test_tool_of_openai_agents() -> None:
     """Arguments and result have GenAI names; a failure's text is a mapping printed into the status."""
     span = named("calculator.tool", "openai-agents__traceloop")

@@ -135,3 +135,10 @@ def is_paused(span: RawSpan) -> bool:
 
 def _is_pause(kind: object) -> bool:
     return isinstance(kind, str) and kind.endswith(_PAUSES)
+
+
+def passes_on(command: str | None, name: str) -> bool:
+    """The printed command holds what an agent of that name said; it begins with the run of its model."""
+    if command is None or not command.startswith("Command("):
+        return False
+    return any(f"name='{name}', id='{run}" in command for run in ("lc_run-", "run-"))

@@ -15,6 +15,7 @@ import msgspec
 from spanwise.conventions import _openinference_crewai as crewai
 from spanwise.conventions._genai import first_user_text, last_answer_text
 from spanwise.conventions._langchain import last_word
+from spanwise.conventions._langgraph import passes_on
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_envelopes import held_messages, is_unsaid, recorded
 from spanwise.conventions._openinference_messages import DSPY, INPUT, LANGCHAIN, LLAMA_INDEX, flattened, output
@@ -101,7 +102,7 @@ def is_langchain_agent(span: RawSpan) -> bool:
     state = attributes.get("output.value")
     if isinstance(state, str):
         return f'"type": "ai", "name": "{name}"' in state or _named_in_javascript(state, name)
-    return any(_passes_on(text_of(event.attributes.get("exception.message")), name) for event in span.events)
+    return any(passes_on(text_of(event.attributes.get("exception.message")), name) for event in span.events)
 
 
 def _names_agent(metadata: str, name: str) -> bool:
@@ -114,13 +115,6 @@ def _named_in_javascript(state: str, name: str) -> bool:
     at = state.find(f'"name":"{name}"')
     begins = state.rfind('],"kwargs":{', 0, max(at, 0))
     return state.endswith(_MODEL_SAID, 0, max(begins, 0)) and '"name":"' not in state[begins:at]
-
-
-def _passes_on(command: str | None, name: str) -> bool:
-    """The printed command holds what an agent of that name said; it begins with the run of its model."""
-    if command is None or not command.startswith("Command("):
-        return False
-    return any(f"name='{name}', id='{run}" in command for run in ("lc_run-", "run-"))
 
 
 def is_router(span: RawSpan) -> bool:

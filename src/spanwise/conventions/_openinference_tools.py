@@ -68,7 +68,7 @@ def given(attributes: Attributes, memo: Memo, *, beeai: bool = False) -> Given:
         return Given(value)
     if "kwargs" in fields and is_object(fields.get("ctx")):  # a tool of LlamaIndex that takes the workflow's context
         fields = {name: held for name, held in fields.items() if name != "ctx"}
-    return _called(fields) if fields and fields.keys() <= CALL_KEYS else _without_context(fields)
+    return _called(fields) if fields and fields.keys() <= CALL_KEYS else without_context(fields)
 
 
 def _called(fields: Fields) -> Given:
@@ -76,11 +76,11 @@ def _called(fields: Fields) -> Given:
     named = mapping_of(fields.get("kwargs"))
     positional = items(fields.get("args"))
     if named and positional:
-        return _without_context({**named, "args": positional})
-    return Given(list(positional)) if positional else _without_context(named or {})
+        return without_context({**named, "args": positional})
+    return Given(list(positional)) if positional else without_context(named or {})
 
 
-def _without_context(fields: Fields) -> Given:
+def without_context(fields: Fields) -> Given:
     """The arguments without objects, graph state and the call's own id, which the model did not give."""
     kept = {
         name: value

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from spanwise.conventions import _genai, _traceloop_crewai, _traceloop_llama_index
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._genai_scopes import LANGCHAIN_JS, LLAMA_INDEX_JS
-from spanwise.conventions._langgraph import passed
+from spanwise.conventions._langgraph import passed, passes_on
 from spanwise.conventions._messages import items
-from spanwise.conventions._openinference_tools import outcome
+from spanwise.conventions._openinference_tools import Given, outcome, without_context
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, searched
 from spanwise.conventions._reprs import is_object, read_repr
 from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX
@@ -120,12 +120,15 @@ def _is_graph(attributes: Attributes) -> bool:
 
 
 def _speaks_in_state(span: RawSpan) -> bool:
-    """What LangGraph's prebuilt agents say bears their name, in the state that they return; newer releases say more."""
+    """What LangGraph's prebuilt agents say bears their name, in the state they return or the command they raise."""
     attributes = span.attributes
     state = attributes.get("traceloop.entity.output")
-    if span.scope.name != LANGCHAIN or "gen_ai.operation.name" in attributes or not isinstance(state, str):
+    if span.scope.name != LANGCHAIN or "gen_ai.operation.name" in attributes:
         return False
-    return f'"type": "ai", "name": "{attributes.get("traceloop.entity.name")}"' in state
+    name = attributes.get("traceloop.entity.name")
+    if isinstance(state, str):
+        return f'"type": "ai", "name": "{name}"' in state
+    return any(passes_on(text_of(event.attributes.get("exception.message")), str(name)) for event in span.events)
 
 
 def _is_nested_agent(attributes: Attributes) -> bool:
@@ -193,10 +196,12 @@ def _given(value: object, memo: Memo) -> tuple[object, str | None]:
     if fields is not None and "input_str" in fields:
         inputs = fields.get("inputs")
         call_id = first_text(mapping_of(fields.get("kwargs")) or {}, "tool_call_id")
-        if inputs is not None:
-            return inputs, call_id
-        text = fields["input_str"]
-        return read_repr(text) if isinstance(text, str) else text, call_id
+        if inputs is None:
+            inputs = fields["input_str"]
+            inputs = read_repr(inputs) if isinstance(inputs, str) else inputs
+        named = mapping_of(inputs)
+        found = Given(inputs) if named is None else without_context(named)  # a tool may be given the graph's state
+        return found.value, call_id or found.call_id
     if fields is not None and "tool_name" in fields and fields.keys() <= {"tool_name", "arguments"}:
         return fields.get("arguments"), None
     return call_arguments(value, memo), None
