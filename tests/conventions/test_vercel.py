@@ -9,6 +9,7 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from spanwise import conventions
+from spanwise.assembly.tree import build_trace
 from spanwise.conventions import vercel
 from spanwise.model.content import (
     AgentFields,
@@ -21,9 +22,10 @@ from spanwise.model.content import (
     ToolDefinition,
     ToolFields,
 )
-from spanwise.model.raw import RawEvent, RawSpan
+from spanwise.model.raw import RawEvent, RawSpan, Scope
 from tests.conventions.robustness import read_all, spans
-from tests.recordings_io import made
+from tests.corpus.facts import differences, expected, observed
+from tests.recordings_io import made, remade
 from tests.recordings_io import spans as recorded
 
 SYSTEM = "You are a careful research assistant. Use the tools."
@@ -356,3 +358,13 @@ def test_an_error_of_another_span_in_release_7(
     span.status_code, span.status_message = 2, message
     span.events = tuple(RawEvent(name, 1, {}) for name in events)
     assert failed == conventions.failed(span, conventions.classify(span)[0])
+
+
+def test_the_apps_own_tracer_behind_openinference() -> None:
+    """OpenInference's processor calls every span with a model's name LLM, where it does not know the tracer's name."""
+    raws = [
+        remade(span, scope=Scope("my-app", "", {}), attributes={**span.attributes, "openinference.span.kind": "LLM"})
+        for span in recorded("vercel-ai__genai")
+    ]
+    (run,) = build_trace(raws[0].trace_id, raws).runs
+    assert [] == list(differences(observed(run), expected("vercel-ai__genai", logs=False)[0]))

@@ -41,6 +41,8 @@ class PlainKind:
     """The attribute that must hold text."""
     unlike: str = ""
     """What must not stand in the span's name."""
+    without: str = ""
+    """The attribute that must not be there: it may say otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,10 +172,11 @@ class Convention:
     """It records all content that it can, or none: where some is recorded the setting is on."""
 
 
-def kinds_of(one: Convention) -> dict[str, Kind | tuple[Kind, frozenset[str], str, str]]:
+def kinds_of(one: Convention) -> dict[str, Kind | tuple[Kind, frozenset[str], str, str, str]]:
     """The kinds by the value of a convention's first key, some with what else they take."""
     plain = (one.plain_kinds or {}).items()
-    return {**(one.kinds or {}), **{said: (it.kind, it.scopes, it.needs, it.unlike) for said, it in plain}}
+    rules = {said: (it.kind, it.scopes, it.needs, it.unlike, it.without) for said, it in plain}
+    return {**(one.kinds or {}), **rules}
 
 
 def fill(fields: msgspec.Struct, more: msgspec.Struct) -> bool:

@@ -79,6 +79,8 @@ STAND_INS = frozenset({"invalid_tool", "_Exception"})
 CONTROL_FLOW = ("ParentCommand", "GraphInterrupt", "GraphBubbleUp", "NodeInterrupt")
 PLUMBING = ("Runnable", "ChannelWrite<", "ChannelRead<", "Branch<")
 NOT_AGENTS = ("OutputParser", ".before_agent", ".after_agent")
+_OPERATION = "gen_ai.operation.name"
+_NO_MODELS = frozenset({"invoke_agent", "invoke_workflow", "agent_step", "execute_tool"})
 FIRST_DOCUMENT = "retrieval.documents.0.document.content"
 
 
@@ -100,6 +102,8 @@ def kind(span: RawSpan) -> Kind | None:
         return "agent"
     if found == "llm" and PREPARING in span.name:  # LlamaIndex: a request is put together, no model is called
         return "other"
+    if found == "llm" and attributes.get(_OPERATION) in _NO_MODELS:  # Vercel: whatever has a model's name
+        return None
     return found
 
 
@@ -219,6 +223,7 @@ _PLAIN: Mapping[str, PlainKind] = {
         ),
         needs="tool.name" if found == "tool" else "",
         unlike=_UNLIKE.get(found, ""),
+        without=_OPERATION if found == "llm" else "",
     )
     for named, found in KINDS.items()
     if found != "agent"

@@ -1,7 +1,7 @@
 /* Kinds that a span names with one word, where little else is looked at: the twin of what a dialect's `kind` says. */
 #include "late.h"
 
-enum { KIND, SCOPES, NEEDS, UNLIKE, PARTS };
+enum { KIND, SCOPES, NEEDS, UNLIKE, WITHOUT, PARTS };
 
 int
 kinds_are_sound(PyObject *table)
@@ -13,8 +13,9 @@ kinds_are_sound(PyObject *table)
             continue;
         if (PyTuple_GET_SIZE(rule) != PARTS || !PyFrozenSet_CheckExact(PyTuple_GET_ITEM(rule, SCOPES)) ||
             !PyUnicode_CheckExact(PyTuple_GET_ITEM(rule, NEEDS)) ||
-            !PyUnicode_CheckExact(PyTuple_GET_ITEM(rule, UNLIKE))) {
-            PyErr_SetString(PyExc_TypeError, "a kind, scopes, an attribute, and what is in no name");
+            !PyUnicode_CheckExact(PyTuple_GET_ITEM(rule, UNLIKE)) ||
+            !PyUnicode_CheckExact(PyTuple_GET_ITEM(rule, WITHOUT))) {
+            PyErr_SetString(PyExc_TypeError, "a kind, scopes, an attribute, what is in no name, and one not there");
             return 0;
         }
     }
@@ -25,6 +26,7 @@ int
 kind_is_plain(PyObject *rule, PyObject *title, PyObject *scope, PyObject *attributes)
 {
     PyObject *needs = PyTuple_GET_ITEM(rule, NEEDS), *unlike = PyTuple_GET_ITEM(rule, UNLIKE);
+    PyObject *without = PyTuple_GET_ITEM(rule, WITHOUT);
     if (title == NULL || !PyUnicode_CheckExact(title) || scope == NULL || !PyUnicode_CheckExact(scope))
         return 0;
     int odd = PySet_Contains(PyTuple_GET_ITEM(rule, SCOPES), scope);
@@ -36,6 +38,13 @@ kind_is_plain(PyObject *rule, PyObject *title, PyObject *scope, PyObject *attrib
         Py_XDECREF(value);
         if (!is_there)
             return PyErr_Occurred() ? -1 : 0;
+    }
+    if (PyUnicode_GET_LENGTH(without)) {
+        PyObject *value = attribute_of(attributes, without);
+        if (value != NULL || PyErr_Occurred()) {
+            Py_XDECREF(value);
+            return PyErr_Occurred() ? -1 : 0;
+        }
     }
     if (!PyUnicode_GET_LENGTH(unlike))
         return 1;
