@@ -82,6 +82,20 @@ def test_a_call_of_which_nothing_is_recorded_may_have_returned_an_error() -> Non
         assert ["ok"] == statuses(google, **{key: "tools/call"})
 
 
+def test_a_span_of_a_tool_that_does_not_exist() -> None:
+    """A failed span that says no more than that there is no such tool stands for a call that did not run."""
+
+    def status(message: str, **more: object) -> str:
+        found = tool(2, parent=1, name="search", failed=True, **more)
+        found.status_message = message
+        return run_of(agent(1), found).tool_calls[0].status
+
+    assert "not_run" == status("Tool search not found. Please select a tool that is available.")
+    assert ["error"] * 3 == [
+        status("Tool x not found."), status("no network"), status("Tool search not found.", result="partly")
+    ]  # fmt: skip
+
+
 def test_mcp_leaves_three_spans() -> None:
     """Client, sender and server span are one call, with the agent's arguments and the server's failure."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from spanwise import conventions, pricing
-from spanwise.assembly.verdicts import says_error
+from spanwise.assembly.verdicts import may_say_no_such_tool, says_error
 from spanwise.conventions import CONVENTIONS
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._genai_scopes import GOOGLE
@@ -36,7 +36,8 @@ def _tools(one: Convention) -> object:
 
 def _failure(is_odd: Callable[[RawSpan], bool], span: RawSpan) -> SpanError | None:
     """What a failed tool's span says of its failure; None for one that takes a closer look."""
-    return None if is_odd(span) else conventions.error(span) or SpanError()
+    said = None if is_odd(span) else conventions.error(span) or SpanError()
+    return None if said is None or may_say_no_such_tool(said.message) else said
 
 
 def _models(one: Convention) -> object:

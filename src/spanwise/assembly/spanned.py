@@ -123,7 +123,9 @@ def _same_call(run: Run, span: Span, name: str | None, by_span: Mapping[int, Too
 def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
     raw = span.raw
     status = _status(span, fields)
-    if status == "retry" and says_no_such_tool(name, fields.result):
+    error = None if status not in _FAILED else conventions.error(raw) or SpanError(message=fields.message)
+    told = fields.result if fields.result is not None or error is None else error.message
+    if (status == "retry" or fields.result is None) and says_no_such_tool(name, told):
         status = "not_run"
     return ToolCall(
         name,
@@ -139,7 +141,7 @@ def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
         fields.result,
         memo,
         raw.span_id,
-        None if status not in _FAILED else conventions.error(raw) or SpanError(message=fields.message),
+        error if status in _FAILED else None,
     )
 
 

@@ -73,6 +73,11 @@ def says_no_such_tool(name: str, result: object) -> bool:
     return named or _NOT_FOUND.fullmatch(result) is not None
 
 
+def may_say_no_such_tool(text: str) -> bool:
+    """Whether a text may say so of some tool, whatever its name."""
+    return "ool" in text[:200] or "unction" in text[:200]
+
+
 _REFUSALS = ("could not be executed - arguments were malformed", "could not be executed", "arguments are malformed")
 
 
