@@ -153,6 +153,23 @@ def test_thoughts_that_google_counts_apart(total: int | None, output: int, thoug
     assert (300, output, thoughts) == (read.input_tokens, read.output_tokens, read.reasoning_tokens)
 
 
+def test_calls_that_stand_printed_among_words() -> None:
+    """OpenTelemetry's first instrumentation of OpenAI's agents prints what a model asked for as if it were a text."""
+    printed = """ResponseFunctionToolCall(arguments='{"q": "a"}', call_id='c1', name='search', type='function_call')"""
+    parts = [{"type": "text", "content": text} for text in ("I look.", printed, "ResponseFunctionToolCall(cut")]
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": parts}]),
+    }
+    one = made("chat", scope=_genai_scopes.PRINTING, attributes=attributes)
+    dialect, _ = conventions.classify(one)
+    assert None is conventions.answer_text(one, dialect)
+    assert [("c1", "search", {"q": "a"})] == [
+        (part.id, part.name, part.value) for part in conventions.requests(one, Memo(), dialect) or ()
+    ]
+    assert None is _genai.agent(one, Memo()).answer
+
+
 OPENAI_JS = "@traceloop/instrumentation-openai"
 EMPTY_TEXT = [{"role": "assistant", "finish_reason": "stop", "parts": [{"type": "text", "content": ""}]}]
 

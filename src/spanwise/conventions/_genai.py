@@ -195,16 +195,16 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     got = messages_of(span.attributes.get("gen_ai.output.messages"), memo)
     if got is None and span.events:
         got = operation_details(span, memo).output or per_message_events(span, memo).output
-    return _genai_scopes.answered(span, got)
+    return _genai_scopes.answered(span, got, memo)
 
 
 def answer_text(span: RawSpan) -> str | None:
     """The recorded answer as JSON text, where it tells all that the model asked for."""
     text = span.attributes.get("gen_ai.output.messages")
-    return text if type(text) is str and span.scope.name not in _genai_scopes.LEAVING_OUT else None
+    return text if type(text) is str and span.scope.name not in _genai_scopes.UNTOLD else None
 
 
-ANSWERS = PlainAnswers(text="gen_ai.output.messages", scopes=_genai_scopes.LEAVING_OUT)
+ANSWERS = PlainAnswers(text="gen_ai.output.messages", scopes=_genai_scopes.UNTOLD)
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -220,7 +220,7 @@ def requests(span: RawSpan, memo: Memo) -> Sequence[Part] | None:
     if type(text) is not str:
         return None
     if "tool_call" not in text:
-        return None if is_unsaid(span) or '"parts"' not in text else ()
+        return None if _genai_scopes.PRINTED in text or is_unsaid(span) or '"parts"' not in text else ()
     if "server_tool_call" in text:
         return None
     try:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from spanwise.conventions._langgraph import is_paused
-from spanwise.conventions._messages import items, messages_of
+from spanwise.conventions._messages import items, messages_of, part_of
+from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._returned import without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import LLMFields, Memo, Message, Part
@@ -31,6 +32,11 @@ LLAMA_INDEX_JS = "@traceloop/instrumentation-llamaindex"
 """It leaves out what a model asked for, and what tools returned stands in the next call as if a user had said it."""
 LEAVING_OUT = frozenset({OPENAI_JS, LANGCHAIN_JS, LLAMA_INDEX_JS})
 """Where a recorded answer may lack the requests for tools that stood in it."""
+PRINTING = "opentelemetry.instrumentation.openai_agents"
+"""OpenTelemetry's first one of OpenAI's agents: what a model asked for stands printed among the words that it said."""
+PRINTED = "ResponseFunctionToolCall("
+UNTOLD = LEAVING_OUT | {PRINTING}
+"""Where the text of an answer does not show what was asked for."""
 ANTHROPIC_JS = "@traceloop/instrumentation-anthropic"
 """Of a stream it records a request as it began: without the arguments, and without a reason for its end."""
 APART = BEDROCK | {ANTHROPIC_JS}
@@ -168,7 +174,7 @@ def mended(
         sent = without_google_envelopes(sent, memo)
     elif scope in SPARING:
         sent = _with_empty(span, sent)
-    got = answered(span, got)
+    got = answered(span, got, memo)
     if is_unsaid(span) or (scope == LANGTRACE and is_swallowed(span, got)):
         got = None
     if scope == LLAMA_INDEX_JS:
@@ -176,12 +182,19 @@ def mended(
     return _unprinted(sent, memo) if scope == OPENAI_JS else sent, got
 
 
-def answered(span: RawSpan, got: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+def answered(span: RawSpan, got: tuple[Message, ...] | None, memo: Memo) -> tuple[Message, ...] | None:
     """What a model answered, as far as one instrumentation or another tells it in a way of its own."""
     scope = span.scope.name
     if scope in GOOGLE:
         return with_answer_apart(got)
+    if scope == PRINTING and got:
+        return tuple(replace(one, parts=tuple(_unprinted_call(part, memo) for part in one.parts)) for one in got)
     return _with_empty(span, got) if scope in SPARING else got
+
+
+def _unprinted_call(part: Part, memo: Memo) -> Part:
+    fields = mapping_of(read_repr(part.text)) if part.text.startswith(PRINTED) else None
+    return part if fields is None else part_of(fields, memo)
 
 
 def _with_empty(span: RawSpan, said: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
