@@ -266,10 +266,8 @@ def messages(span: RawSpan, memo: Memo, dialect: int) -> Messages:
 def requests(span: RawSpan, memo: Memo, dialect: int) -> Sequence[Part] | None:
     """The tool calls that a model asked for on this span."""
     reader = CONVENTIONS[dialect].requests
-    if reader is not None:
-        found = reader(span, memo)
-        if found is not None:
-            return found
+    if reader is not None and (found := reader(span, memo)) is not None:
+        return found
     got = output(span, memo, dialect)
     if got is None:
         return None
