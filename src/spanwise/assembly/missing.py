@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from spanwise import conventions
 from spanwise.assembly import cuts, llms, texts
-from spanwise.conventions import litellm
+from spanwise.conventions import litellm, quarkus
 from spanwise.conventions._genai_scopes import USAGE_SWITCHES, client_switch, may_have_asked
 from spanwise.conventions._parts import OPENAI_AGENTS
 from spanwise.model.calls import Missing, ToolCall
@@ -37,6 +37,7 @@ _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: inclu
 _WORDS = frozenset({"text", "other"})
 _BARE = _WORDS | {"tool_call"}
 _LEFT = ", though others have theirs: it failed, or its stream was given up."
+_STRUNG = "The prompt is recorded as one text, in which the question cannot be told from the instructions."
 _CUT = "cut in the middle: a limit on the length of attributes is set."
 _TRIPPED = "Guardrail tripwire triggered"
 _THREAD = "gen_ai.thread.id"
@@ -81,6 +82,8 @@ def _query(run: Run) -> Missing | None:
         return Missing(field="query", why="The run was asked nothing: none of its messages is a user's.")
     if unasked := _unasked(run):
         return Missing(field="query", why=f"{unasked}: its input would tell the question.")
+    if any(quarkus.is_strung(span.raw) for group in run.llm_groups[:1] for span in group):
+        return Missing(field="query", why=_STRUNG)
     return Missing(field="query", why="No span records what the user asked.", switch=run.content_switch)
 
 

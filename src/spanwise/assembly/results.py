@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from spanwise import conventions
 from spanwise.assembly import llms
-from spanwise.assembly.verdicts import asks_again, reads_like_error, says_error
+from spanwise.assembly.verdicts import asks_again, reads_like_error, says_error, says_no_such_tool
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import Message, Messages, Part, is_blank
 from spanwise.model.span import RUN_KINDS, Span, SpanError
@@ -275,6 +275,9 @@ def pop_result(results: dict[str, list[Result]], call_id: str, agent: int) -> Pa
 def take_result(call: ToolCall, part: Part) -> None:
     """Give a call the result that the model was told, and judge by it whether the call failed."""
     call.raw_result = part.value
+    if call.span >= 0 and call.status == "unknown" and says_no_such_tool(call.name, part.value):
+        call.status = "not_run"
+        return
     if asks_again(part.value) and (call.span < 0 or call.status in {"ok", "unknown"}):
         call.status = "retry"
         call.error = SpanError(message=str(part.value))

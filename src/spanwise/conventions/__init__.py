@@ -22,6 +22,7 @@ from spanwise.conventions import (
     genkit,
     haystack,
     honeyhive,
+    koog,
     laminar,
     langfuse,
     langsmith,
@@ -40,6 +41,7 @@ from spanwise.conventions import (
     openlit,
     pipecat,
     pydantic_ai,
+    quarkus,
     splunk,
     spring_ai,
     strands,
@@ -90,6 +92,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     pydantic_ai.CONVENTION,
     agent_framework.CONVENTION,
     agentscope.CONVENTION,
+    koog.CONVENTION,
     weave.CONVENTION,
     ag2.CONVENTION,
     claude_code.CONVENTION,
@@ -116,6 +119,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     azure_agents.CONVENTION,
     azure_langchain.CONVENTION,
     spring_ai.CONVENTION,
+    quarkus.CONVENTION,
     laminar.CONVENTION,
     voltagent.CONVENTION,
     pipecat.CONVENTION,
@@ -349,13 +353,10 @@ def context(span: RawSpan, memo: Memo) -> ContextFields:
     said = stated(span, memo)
     if said is None:
         return found
-    return ContextFields(
-        said.session_id or found.session_id,
-        said.user_id or found.user_id,
-        said.request_id or found.request_id,
-        tuple(dict.fromkeys((*said.tags, *found.tags))),
-        {**(found.metadata or {}), **(said.metadata or {})} or None,
-    )
+    session_id, user_id = said.session_id or found.session_id, said.user_id or found.user_id
+    tags = tuple(dict.fromkeys((*said.tags, *found.tags)))
+    metadata = {**(found.metadata or {}), **(said.metadata or {})} or None
+    return ContextFields(session_id, user_id, said.request_id or found.request_id, tags, metadata)
 
 
 def handoff(span: RawSpan, memo: Memo) -> HandoffFields | None:
@@ -394,7 +395,6 @@ def error(span: RawSpan) -> SpanError | None:
 
 def content_switch(span: RawSpan, *, some: bool) -> str:
     """The setting that would make the span's instrumentation record content, given whether some is recorded."""
-    own = _genai_scopes.content_switch(span)
     spoken = (c for c in dialects(span) if c is CONVENTIONS[-1] or c.kind(span) is not None)
     switches = ("" if some and c.records_all else c.content_switch for c in spoken if c.content_switch)
-    return own or next(switches, "")
+    return _genai_scopes.content_switch(span) or next(switches, "")

@@ -96,7 +96,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     said = _tool(span.attributes)
     if said.call_id in NO_ID:
         said.call_id = None
-    said.name = said.name or _genai_scopes.titled(span.name)
+    _genai_scopes.complete(said, span)
     if span.events and (said.arguments is None or said.result is None):
         _gather(said, span.events)
     result = said.result
@@ -268,7 +268,7 @@ def last_answer_text(got: tuple[Message, ...] | None) -> str | None:
     for message in reversed(got or ()):
         if any(part.type == "tool_call" for part in message.parts):
             return None
-        if message.role not in {"user", "human", "system", "tool"} and message.text:
+        if message.role.lower() not in {"user", "human", "system", "tool"} and message.text:
             return message.text
     return None
 

@@ -11,7 +11,7 @@ from spanwise.conventions._messages import items, messages_of, part_of
 from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._returned import without_google_envelopes
 from spanwise.conventions._values import first_text, mapping_of, text_of
-from spanwise.model.content import LLMFields, Memo, Message, Part
+from spanwise.model.content import LLMFields, Memo, Message, Part, ToolFields
 from spanwise.model.raw import RawSpan
 
 GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("generativeai", "genai"))
@@ -308,11 +308,21 @@ def is_odd_failure(span: RawSpan) -> bool:
 
 _TOLD = ("gen_ai.tool.status", "gen_ai.task.status", "mcp.method.name")
 _RUNNING = "execute_tool "
+_UNFINISHED: tuple[object, object] = ("{}", {})
 
 
-def titled(name: str) -> str | None:
-    """The name of the tool in that of its span, where no attribute has it."""
-    return (name[len(_RUNNING) :].strip() or None) if name.startswith(_RUNNING) else None
+def complete(said: ToolFields, span: RawSpan) -> None:
+    """The tool's name from that of its span where no attribute has it, and what stands under OpenInference's names.
+
+    Koog, which wrote those before 0.6, has an empty object for the result of a tool that failed or does not exist.
+    """
+    if said.name is None and span.name.startswith(_RUNNING):
+        said.name = span.name[len(_RUNNING) :].strip() or None
+    attributes = span.attributes
+    if said.arguments is None and said.result is None and "openinference.span.kind" not in attributes:
+        said.arguments, said.result = attributes.get("input.value"), attributes.get("output.value")
+    if said.result in _UNFINISHED and "koog.event.id" in attributes:
+        said.result = None
 
 
 _NAMED = ("gen_ai.tool.name", "gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind")

@@ -17,7 +17,7 @@ import msgspec
 from spanwise.conventions._returned import TEXT_TYPES, of_google, plain
 from spanwise.conventions._values import first_text, mapping_of, text_of
 from spanwise.model.content import Memo, Message, Messages, Part, ToolDefinition, is_cut
-from spanwise.model.raw import RawEvent, RawSpan
+from spanwise.model.raw import STATUS_ERROR, RawEvent, RawSpan
 
 CUT_NAME = re.compile(r'"name"\s*:\s*"([^"]+)"')
 """The name of a tool whose schema was cut, which stands near its beginning."""
@@ -274,6 +274,7 @@ def per_message_events(span: RawSpan, memo: Memo) -> Messages:
     """Messages from one event each (`gen_ai.user.message` ... `gen_ai.choice`), content in attributes or body."""
     sent: list[Message] = []
     got: list[Message] = []
+    last: Message | None = None
     for event in span.events:
         # Log events of SDKs before 1.36 carry their name as an attribute.
         role = MESSAGE_EVENTS.get(event.name or str(event.attributes.get("event.name")))
@@ -282,6 +283,9 @@ def per_message_events(span: RawSpan, memo: Memo) -> Messages:
         message = _event_message(event, role, memo)
         if message.parts and message.text != ELIDED:
             (got if role == "choice" else sent).append(message)
+            last = message
+    if last is not None and sent and last is sent[-1] and last.role == "assistant" and span.status_code != STATUS_ERROR:
+        got.append(sent.pop())  # Koog, before 0.6, tells words that end the run as it tells those of earlier turns
     return Messages(tuple(_told_once(sent)) or None, tuple(got) or None)
 
 

@@ -95,3 +95,9 @@ def without_google_envelopes(sent: tuple[Message, ...] | None, memo: Memo) -> tu
     if sent is None or not any(part.type == "tool_result" for message in sent for part in message.parts):
         return sent
     return tuple(Message(one.role, tuple(of_google(part, memo) for part in one.parts)) for one in sent)
+
+
+def text_within(value: object, memo: Memo) -> object:
+    """The text that stands in JSON as text, which may be JSON again; any other value as it is."""
+    decoded = memo.json(value)
+    return decoded if type(decoded) is str else value

@@ -147,7 +147,10 @@ class ToolDefinition(msgspec.Struct, gc=False):
     hints: Mapping[str, object] | None = None
 
 
-REDACTED = ("__REDACTED__", "<REDACTED>", "[REDACTED]", "[Scrubbed due to", "Error details are redacted")
+REDACTED = (
+    *("__REDACTED__", "<REDACTED>", "[REDACTED]", "[Scrubbed due to", "Error details are redacted"),
+    "HIDDEN:non-empty",  # Koog's
+)
 
 _MASKS = frozenset({"***", "[re"})
 """How text begins that may be nothing but a mask."""
@@ -166,7 +169,7 @@ def is_blank(value: object) -> bool:
 
 
 _SCRUBBED = "[Scrubbed due to"
-MASKED = ("__RED", "<RED", "[RED", "[red", "***", "[Scrub")
+MASKED = ("__RED", "<RED", "[RED", "[red", "***", "[Scrub", "HIDDEN")
 """How text begins of which a mask may have left nothing."""
 
 
