@@ -222,3 +222,11 @@ def test_a_nameless_span_inside_a_call_is_its_inner_half() -> None:
     inner = span(3, parent=2, name="FunctionTool.task", attributes={"gen_ai.operation.name": "execute_tool"}, status=2)
     run = run_of(agent(1), tool(2, parent=1, name="search"), inner)
     assert [("search", "error")] == [(call.name, call.status) for call in run.tool_calls]
+
+
+def test_a_tool_that_does_not_exist_fails_without_its_status() -> None:
+    """Where the dialect marks the failure and the status does not, what the framework says of the name decides."""
+    named: dict[str, object] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find"}
+    marked = named | {"gen_ai.tool.status": "error", "gen_ai.tool.call.result": "Tool 'find' not found in registry"}
+    run = run_of(agent(1), span(2, parent=1, attributes=marked), span(20, parent=1, attributes=marked, status=2))
+    assert ["not_run", "error"] == [call.status for call in run.tool_calls]

@@ -118,6 +118,12 @@ def test_cancelled_tool() -> None:
     assert ToolFields(failed=True) == strands.tool(span, Memo())
 
 
+def test_lists_in_typescript() -> None:
+    """A list, which Strands passes on inside an object in TypeScript, is the list; an object of several fields stays."""
+    assert [1] == strands.unwrapped('[{"json": {"$value": [1]}}]', Memo())
+    assert {"$value": 1, "a": 2} == strands.unwrapped('[{"json": {"$value": 1, "a": 2}}]', Memo())
+
+
 def test_results_are_unwrapped() -> None:
     """Blocks of text or JSON around a result are taken off, anything else is left."""
     results = {

@@ -125,7 +125,8 @@ def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
     status = _status(span, fields)
     error = None if status not in _FAILED else conventions.error(raw) or SpanError(message=fields.message)
     told = fields.result if fields.result is not None or error is None else error.message
-    if (status == "retry" or fields.result is None) and says_no_such_tool(name, told):
+    unmarked = fields.failed and raw.status_code != STATUS_ERROR
+    if (status == "retry" or fields.result is None or unmarked) and says_no_such_tool(name, told):
         status = "not_run"
     return ToolCall(
         name,

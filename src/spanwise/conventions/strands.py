@@ -93,7 +93,10 @@ def unwrapped(result: object, memo: Memo) -> object:
     if not blocks:
         return result
     only = mapping_of(blocks[0]) if len(blocks) == 1 else None
-    return only["json"] if only is not None and set(only) == {"json"} else plain(blocks, memo)
+    if only is None or set(only) != {"json"}:
+        return plain(blocks, memo)
+    held = mapping_of(only["json"]) or {}
+    return held["$value"] if set(held) == {"$value"} else only["json"]  # so are lists passed on in TypeScript
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
