@@ -149,3 +149,18 @@ def test_tools_offered() -> None:
 def test_reading_never_raises(one: RawSpan) -> None:
     """Whatever the attributes hold, reading gives an answer."""
     assert read_all(genkit.CONVENTION, one)
+
+
+@pytest.mark.parametrize(
+    ("returned", "result"),
+    [
+        ('{"output": [1]}', [1]),
+        ('{"output": null, "content": []}', "null"),
+        ('{"output": 1, "other": 2}', '{"output": 1, "other": 2}'),
+        ('{"content": []}', '{"content": []}'),
+    ],
+)
+def test_tools_of_the_second_kind(returned: str, result: object) -> None:
+    """Their value stands beside the parts of what they say; every tool in Go is one of them."""
+    attributes = {"genkit:name": "find", "genkit:metadata:subtype": "tool.v2", "genkit:output": returned}
+    assert result == genkit.tool(made("find", scope="genkit-tracer", attributes=attributes), Memo()).result

@@ -119,7 +119,7 @@ def test_cancelled_tool() -> None:
 
 
 def test_lists_in_typescript() -> None:
-    """A list, which Strands passes on inside an object in TypeScript, is the list; an object of several fields stays."""
+    """A list, which Strands for TypeScript passes on inside an object, is the list; any other object stays."""
     assert [1] == strands.unwrapped('[{"json": {"$value": [1]}}]', Memo())
     assert {"$value": 1, "a": 2} == strands.unwrapped('[{"json": {"$value": 1, "a": 2}}]', Memo())
 

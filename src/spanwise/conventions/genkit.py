@@ -63,10 +63,18 @@ def _got(span: RawSpan, memo: Memo) -> object:
     return memo.json(span.attributes.get("genkit:output"))
 
 
+_PARTS = frozenset({"output", "content", "metadata"})
+"""What a tool of the second kind returns, of which the first is its value: every tool in Go is one."""
+
+
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """Name, arguments and result of a tool."""
     get = span.attributes.get
-    return ToolFields(text_of(get("genkit:name")), get("genkit:input"), get("genkit:output"))
+    returned = get("genkit:output")
+    parts = mapping_of(memo.json(returned)) if get(_SUBTYPE) == "tool.v2" else None
+    if parts is not None and "output" in parts and _PARTS.issuperset(parts):
+        returned = "null" if parts["output"] is None else parts["output"]
+    return ToolFields(text_of(get("genkit:name")), get("genkit:input"), returned)
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
