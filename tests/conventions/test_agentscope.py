@@ -10,7 +10,9 @@ from hypothesis import given
 from spanwise import conventions
 from spanwise.conventions import agentscope
 from spanwise.model.content import ContextFields, LLMFields, Memo, Message, Part, ToolFields
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawSpan, Scope
+from spanwise.model.trace import Run
+from tests import making
 from tests.conventions.robustness import read_all, spans
 from tests.recordings_io import made
 
@@ -93,3 +95,22 @@ def test_kinds_and_switch() -> None:
 def test_reading_never_raises(one: RawSpan) -> None:
     """Whatever the attributes hold, reading gives an answer."""
     assert read_all(agentscope.CONVENTION, one)
+
+
+def test_the_calls_of_a_step_in_java() -> None:
+    """They are one span, of which nobody knows how each of them ended; no switch records content."""
+    scope = Scope(agentscope.JAVA, "", {})
+    step = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "a, b", "gen_ai.tool.call.id": "2,1"}
+    both = made_in_a_run(step | {"gen_ai.tool.call.count": 2}, scope)
+    assert [("a", None, "unknown"), ("b", None, "unknown")] == [(c.name, c.call_id, c.status) for c in both.tool_calls]
+    one = made_in_a_run(
+        step | {"gen_ai.tool.name": "a", "gen_ai.tool.call.id": "1", "gen_ai.tool.call.count": 1}, scope
+    )
+    assert [("a", "1", "unknown")] == [(call.name, call.call_id, call.status) for call in one.tool_calls]
+    assert "never" in one.content_switch
+
+
+def made_in_a_run(attributes: dict[str, object], scope: Scope) -> Run:
+    """A run with one step."""
+    root = making.span(1, attributes={"gen_ai.operation.name": "invoke_agent"}, end=90, scope=scope)
+    return making.run_of(root, making.span(2, parent=1, attributes=attributes, scope=scope))

@@ -83,6 +83,7 @@ CONTENT_SWITCHES: Mapping[str, str] = {
         "opentelemetry-instrumentation-genai-openai as well: messages stand on model calls, of which the "
         "instrumentation of the agents records none."
     ),
+    "io.agentscope": "AgentScope's own spans never carry content in Java: instrument the model's client as well.",
     "autogen-core": "Its own spans never carry content: install openinference-instrumentation-autogen-agentchat.",
     "semantic_kernel.utils.telemetry.agent_diagnostics.decorators": (
         f"{_SEMANTIC_KERNEL} Hand the agent its messages as its first argument: those given by name are left out."

@@ -11,10 +11,11 @@ from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import items, messages_of
 from spanwise.conventions._reprs import is_dump, read_repr
 from spanwise.conventions._returned import plain
-from spanwise.conventions._values import first_int, mapping_of, text_of
+from spanwise.conventions._values import first_int, int_of, mapping_of, text_of
 from spanwise.model.content import ContextFields, LLMFields, Memo, Messages, ToolFields
 from spanwise.model.raw import RawSpan
 
+JAVA = "io.agentscope"
 _STATE = "state=<ToolResultState."
 _FAILURES = tuple(f"{_STATE}{state}:" for state in ("ERROR", "DENIED", "INTERRUPTED"))
 _TOLD = (
@@ -38,6 +39,14 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     told = isinstance(said.result, str) and _STATE not in printed and said.result.startswith(_TOLD)
     said.failed = said.failed or told or any(failure in printed for failure in _FAILURES)
     return said
+
+
+def several(span: RawSpan, memo: Memo) -> tuple[ToolFields, ...] | None:
+    """The calls of one step, which are one span in Java: their names in one text, their ids in any order."""
+    names = text_of(span.attributes.get("gen_ai.tool.name"))
+    count = int_of(span.attributes.get("gen_ai.tool.call.count"))
+    found = names.split(", ") if names is not None else []
+    return tuple(ToolFields(name, uncertain=True) for name in found) if count == len(found) > 1 else None
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
@@ -69,9 +78,10 @@ def context(span: RawSpan, memo: Memo) -> ContextFields:
 CONVENTION = Convention(
     name="agentscope",
     title="AgentScope",
-    scopes=("agentscope",),
+    scopes=("agentscope", JAVA),
     kind=_genai.kind,
     tool=tool,
+    several=several,
     llm=llm,
     messages=messages,
     output=_genai.output,
