@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from spanwise.model.raw import Scope
 from spanwise.model.trace import Run
 from spanwise.report.outline import Entry, outline, walk
 from tests.making import agent, asks, chat, run_of, says, span, tool, user
@@ -65,6 +66,15 @@ def test_a_wrapper_of_the_same_agent_is_that_agent() -> None:
     """An agent span directly below one of the same name is the same agent; below a tool call it is not."""
     run = run_of(agent(1), agent(2, parent=1), tool(3, parent=2, name="delegate"), agent(4, parent=3))
     assert ["agent helper x2", "  tool delegate", "    agent helper"] == drawn(run)
+
+
+def test_the_calls_of_one_span_are_all_shown() -> None:
+    """A span that ran several calls, as AgentScope's steps are in Java, is an entry for each, side by side."""
+    step: dict[str, object] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "a, b, a"}
+    scope = Scope("io.agentscope", "", {})
+    both = span(4, parent=1, attributes=step | {"gen_ai.tool.call.count": 3}, scope=scope)
+    run = run_of(agent(1), both, tool(40, parent=1))
+    assert ["agent helper", "  tool a", "  tool b", "  tool a", "  tool search"] == drawn(run)
 
 
 def test_a_model_span_around_several_is_plumbing() -> None:

@@ -62,7 +62,11 @@ class _Doubles:
 
     def __init__(self, run: Run) -> None:
         self._spans = run.trace.spans
-        self.calls = {call.span: call for call in run.tool_calls if call.span >= 0}
+        self.calls: dict[int, ToolCall] = {}
+        self.more: dict[int, list[ToolCall]] = {}  # the further calls of a span that ran several
+        for call in run.tool_calls:
+            if call.span >= 0 and self.calls.setdefault(call.span, call) is not call:
+                self.more.setdefault(call.span, []).append(call)
         self.retrievals = {item.span: item for item in run.retrievals if item.span >= 0}
         self.names = {index: agent.name for agent in run.agents for index in agent.spans}
         self.llms: dict[int, LLMCall | None] = {}  # no call where the span stands for a number of them
@@ -115,7 +119,12 @@ def outline(run: Run, *, everything: bool = False) -> Outline:
     top: list[Entry] = []
     for index, entry in entries.items():
         home = homes.of(run.trace.spans[index].parent)
-        (home.children if home else top).append(entry)
+        beside = home.children if home else top
+        beside.append(entry)
+        beside += [
+            Entry(word=entry.word, name=call.name, span=entry.span, call=call, error=call.error)
+            for call in doubles.more.get(index, ())
+        ]
     for index, owner in owners.items():
         shown = homes.of(owner)
         if shown is not None:
