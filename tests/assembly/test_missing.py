@@ -363,3 +363,15 @@ def test_what_a_coworker_did() -> None:
     run = run_of(span(1, attributes=boss, scope=scope), span(2, parent=1, attributes=helper, scope=scope))
     (found,) = (one for one in run.missing if one.field == "tool_calls")
     assert found.why.startswith("What an agent did for the one that gave it work is not recorded")
+
+
+def test_tokens_that_a_limit_took_away() -> None:
+    """Where attributes were dropped a limit is to be raised; a call that counts one kind of two is not whole."""
+    counted = chat(2, parent=1, tokens=(1, 1))
+    half = chat(20, parent=1, **{"gen_ai.usage.input_tokens": 1})
+    said = {one.field: one for one in run_of(agent(1), counted, half).missing}
+    assert "1 of 2 model calls count no tokens: the sums are of the others." == said["tokens"].why
+    assert "include_usage" in said["tokens"].switch
+    half.dropped = 3
+    said = {one.field: one for one in run_of(agent(1), counted, half).missing}
+    assert "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in said["tokens"].switch

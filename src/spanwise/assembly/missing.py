@@ -335,11 +335,17 @@ def _usage_switch(run: Run) -> str:
 def _some_tokens(run: Run) -> Missing | None:
     """Where some model calls count tokens and others do not, the sums are not those of the run."""
     answered = [call for call in run.llm_calls if not call.failed]
-    told = [call for call in answered if (call.usage.input_tokens, call.usage.output_tokens) != (None, None)]
-    if not told or len(told) == len(answered):
+    asks = any(call.usage.input_tokens is not None for call in answered)
+    says = any(call.usage.output_tokens is not None for call in answered)
+    silent = [
+        call
+        for call in answered
+        if (asks and call.usage.input_tokens is None) or (says and call.usage.output_tokens is None)
+    ]
+    if not silent:
         return None
-    why = f"{len(answered) - len(told)} of {len(answered)} model calls count no tokens: the sums are of the others."
-    uncounted = {call.span for call in answered} - {call.span for call in told}
+    why = f"{len(silent)} of {len(answered)} model calls count no tokens: the sums are of the others."
+    uncounted = {call.span for call in silent}
     groups = [group for group in run.llm_groups if any(span.index in uncounted for span in group)]
     return Missing(field="tokens", why=why, switch=_switch_for(run, groups, _usage_switch(run)))
 
