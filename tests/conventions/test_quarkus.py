@@ -67,6 +67,19 @@ def test_prompts(prompt: str, asked: str | None) -> None:
     assert (asked is None) is ("query" in missing and not missing["query"].switch)
 
 
+def test_a_tool_that_does_not_exist() -> None:
+    """It ends the run and leaves no span: that a model asked for some tool is all that is known."""
+    scope = Scope(quarkus.SCOPE, "", {})
+    asked = {**MODEL, "gen_ai.prompt": "Be good.\nQ", "gen_ai.response.finish_reasons": "TOOL_EXECUTION"}
+    run = run_of(
+        span(1, name="langchain4j.aiservices.A.b", end=50, scope=scope),
+        span(2, parent=1, name="completion m", attributes=asked, scope=scope),
+    )
+    said = {one.field: one.why for one in run.missing}
+    assert "A model asked for tools; its span does not say for which, nor what it gave them." == said["tool_calls"]
+    assert "The run ended on a request for tools: no answer followed." == said["answer"]
+
+
 @given(spans(quarkus.CONVENTION, keys=KEYS, words=("chat", "USD", "a\nb")))
 def test_never_raises(given_span: RawSpan) -> None:
     """Whatever the attributes hold, nothing is raised."""

@@ -13,7 +13,7 @@ from typing import cast
 
 from spanwise import conventions
 from spanwise.assembly import llms, templates
-from spanwise.conventions import first_user_text, last_answer_text, llama_index
+from spanwise.conventions import first_user_text, last_answer_text, llama_index, quarkus
 from spanwise.conventions._genai_scopes import asks_for_tools
 from spanwise.conventions._langchain import as_json, returned
 from spanwise.conventions._openinference_messages import LLAMA_INDEX
@@ -189,7 +189,7 @@ def asks_unsaid(run: Run, group: Sequence[Span]) -> bool:
     return any(
         asks_for_tools(span.raw, run.trace.memo)
         and not conventions.requests(span.raw, run.trace.memo, span.dialect)
-        and conventions.messages(span.raw, run.trace.memo, span.dialect) != Messages()
+        and (conventions.messages(span.raw, run.trace.memo, span.dialect) != Messages() or quarkus.is_strung(span.raw))
         for span in group
     )
 

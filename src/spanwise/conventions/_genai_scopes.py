@@ -271,15 +271,15 @@ def without_lost_arguments(span: RawSpan, asked: list[Part]) -> list[Part]:
     return asked
 
 
-_REQUESTING = frozenset({"tool_call", "tool_calls", "tool_use"})
+_REQUESTING = frozenset({"tool_call", "tool_calls", "tool_use", "TOOL_EXECUTION"})
 _REASONS = ("gen_ai.completion.0.finish_reason", "langfuse.observation.metadata.finish_reason", "llm.finish_reason")
 """Where other dialects have it."""
 
 
 def asks_for_tools(span: RawSpan, memo: Memo) -> bool:
     """A model ended its answer to have tools called, by its finish reason."""
-    reasons = items(memo.json(span.attributes.get("gen_ai.response.finish_reasons"))) or ()
-    reasons = reasons or [span.attributes.get(key) for key in _REASONS]
+    given = memo.json(span.attributes.get("gen_ai.response.finish_reasons"))
+    reasons = [span.attributes.get(key) for key in _REASONS] if given is None else items(given) or (given,)
     return any(isinstance(reason, str) and reason in _REQUESTING for reason in reasons)
 
 
