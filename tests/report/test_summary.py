@@ -32,10 +32,10 @@ def scored(value: float, *, name: str = "redundancy", unit: str = "", label: str
     return Score(name=name, value=value, unit=unit, label=label, reason=f"because of {value}")
 
 
-def shown(summary: Summary) -> str:
+def shown(summary: Summary, *, width: int | None = None) -> str:
     """What is printed of a summary."""
     file = io.StringIO()
-    summary.show(console(file))
+    summary.show(console(file, width=width))
     return file.getvalue()
 
 
@@ -96,6 +96,26 @@ worst 9
 0.90  9.json, trace 00000000000000000000000000000009
       redundancy 0.90  because of 0.9
 """)
+
+
+def test_narrow_terminals_have_fewer_columns() -> None:
+    """However narrow the terminal, no number is cut: columns are left out, counts and means never."""
+    summary = Summary()
+    for number in range(1, 13):
+        summary.add(result(number, scored(1234.5, name="a_long_name_of_a_score", unit="ms")))
+    headings = {
+        width: next(line for line in shown(summary, width=width).splitlines() if " score " in line).split(
+            "\N{BOX DRAWINGS LIGHT VERTICAL}"
+        )[1:-1]
+        for width in (130, 100, 80, 40)
+    }
+    assert {
+        130: "score scored n/a n/m error mean p5 p50 p95 distribution",
+        100: "score scored n/a n/m error mean p5 p50",
+        80: "score scored n/a n/m error mean",
+        40: "score scored n/a n/m mean",
+    } == {width: " ".join(name.strip() for name in names) for width, names in headings.items()}
+    assert all("a_long_name_of_a_score" in text and "1234.50 ms" in text for text in (shown(summary, width=40),))
 
 
 def test_a_run_given_again_replaces_itself() -> None:

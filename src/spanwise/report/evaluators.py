@@ -16,6 +16,7 @@ from rich.text import Text
 
 from spanwise.judges import Judge
 from spanwise.report.escapes import visible
+from spanwise.report.terminal import print_table
 
 _FILLED = ("checks", "thresholds")
 """What a judge has from the settings, whatever it is given."""
@@ -144,4 +145,4 @@ def _show(to: Console, found: Iterable[Described], kind: str) -> None:
             text,
             Text(parameters or "none", style="" if parameters else "dim"),
         )
-    to.print(table)
+    print_table(to, table)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from spanwise.grounding.answers import Judged, Verdicts
 from spanwise.report.escapes import visible
-from spanwise.report.terminal import say, shown
+from spanwise.report.terminal import print_table, say, shown
 
 _STYLES = {"supported": "green", "unsupported": "yellow", "contradicted": "red", "not_checkable": "dim"}
 
@@ -25,7 +25,7 @@ def show_grounding(to: Console, said: Verdicts) -> None:
             Text(one.verdict.replace("_", " "), style=_STYLES[one.verdict]), Text(shown(one.claim)), _evidence(one)
         )
     if said.claims:
-        to.print(table)
+        print_table(to, table)
     value = "nothing to check" if said.value is None else f"grounding {said.value:.2f}"
     say(to, (value, "bold"))
     if said.more:

@@ -13,7 +13,7 @@ from spanwise.model.score import Score, score_id
 from spanwise.report.contract import SCHEMA, evidence_of
 from spanwise.report.escapes import visible
 from spanwise.report.table import value_of
-from spanwise.report.terminal import dollars, duration, rows, say, shown, style_of
+from spanwise.report.terminal import dollars, duration, print_table, rows, say, shown, style_of
 from spanwise.store.kept import KeptRun
 
 LIST_SCHEMA = "spanwise.run/1"
@@ -105,7 +105,7 @@ def show_listed(to: Console, found: Sequence[KeptRun]) -> None:
     table.add_column("lowest", no_wrap=True)
     for run in found:
         table.add_row(*_cells(run))
-    to.print(table)
+    print_table(to, table)
 
 
 def _cells(run: KeptRun) -> list[Text]:
@@ -154,7 +154,7 @@ def show_kept(to: Console, run: KeptRun) -> None:
     for score in run.scores:
         style = style_of(score.label, score.status)
         table.add_row(Text(shown(score.name, limit=60)), Text(value_of(score), style=style), Text(shown(score.reason)))
-    to.print(table)
+    print_table(to, table)
     for name, lists in (
         ("issues", [score.issues for score in run.scores]),
         ("advice", [score.recommendations for score in run.scores]),

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from spanwise.report.terminal import rows, say, shown
+from spanwise.report.terminal import print_table, rows, say, shown
 
 SCHEMA = "spanwise.reconcile/1"
 SHOWN = 20
@@ -70,7 +70,7 @@ class Tally:
     def show(self, to: Console) -> None:
         """Print the first traces, and the counts."""
         if self._first:
-            to.print(_table(self._first))
+            print_table(to, _table(self._first))
         left = sum(self.counts.values()) - len(self._first)
         if left:
             say(to, (f"and {left:,} more; --format json lists them all", "dim"))

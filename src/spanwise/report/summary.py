@@ -20,7 +20,7 @@ from spanwise.fleet import Aggregate, Aggregator, Check, Distribution, Sum, Wast
 from spanwise.model.result import RunResult
 from spanwise.report.contract import reason_of
 from spanwise.report.table import title_of
-from spanwise.report.terminal import amount, dollars, duration, say, shown, style_of
+from spanwise.report.terminal import amount, dollars, duration, print_table, say, shown, style_of
 from spanwise.stats import mean
 
 WORST = 10
@@ -110,7 +110,7 @@ def _show_scores(to: Console, found: Aggregate) -> None:
     table.add_column("distribution", no_wrap=True)
     for told in found.scores.values():
         table.add_row(*_cells(told, blocks=blocks))
-    to.print(table)
+    print_table(to, table, spare=("distribution", "p95", "p5", "p50", "error"))
     say(to, ("n/a: the question does not arise; n/m: the trace lacks the data. Neither enters a mean.", "dim"))
 
 
@@ -141,7 +141,7 @@ def _show_checks(to: Console, found: Aggregate) -> None:
     table.add_column("from", overflow="fold")
     for check in found.checks:
         table.add_row(*_check_cells(check))
-    to.print(table)
+    print_table(to, table)
     said = _wasted(found.waste)
     if said:
         say(to, (f"repeated calls took {said}", ""))
@@ -194,7 +194,7 @@ def _show_types(to: Console, found: Aggregate) -> None:
         means = (Text(f"{kind.means[score]:.2f}" if score in kind.means else "-") for score in names)
         table.add_row(Text(shown(name, limit=60)), Text(f"{kind.runs:,}"), *means)
     to.print()
-    to.print(table)
+    print_table(to, table)
     if len(found.by_type) > _TYPES:
         say(to, (f"and {len(found.by_type) - _TYPES} types more", "dim"))
 

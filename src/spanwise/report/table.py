@@ -13,7 +13,7 @@ from spanwise.model.result import RunResult
 from spanwise.model.score import Score
 from spanwise.report.contract import reason_of
 from spanwise.report.escapes import visible
-from spanwise.report.terminal import amount, rows, say, shown, style_of
+from spanwise.report.terminal import amount, print_table, rows, say, shown, style_of
 
 FEW = 5
 """Up to so many runs get a table each; more get a summary."""
@@ -25,7 +25,7 @@ def show_result(to: Console, result: RunResult, *, content: bool = True) -> None
     say(to, (title_of(result), "bold"))
     if content and result.run.query is not None:
         to.print(Text(shown(result.run.query), style="italic"))
-    to.print(_table(result.scores, content=content))
+    print_table(to, _table(result.scores, content=content))
     if content:
         _say(to, "issues", (issue for score in result.scores for issue in score.issues))
         _say(to, "advice", (advice for score in result.scores for advice in score.recommendations))

@@ -7,16 +7,19 @@ overrides, invisible format characters and lone surrogates are made visible as e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import IO
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from spanwise.report.escapes import visible
 from spanwise.text import excerpt
 
 PIPE_WIDTH = 120
+_READABLE = 24
+"""A column of text that is narrower than that is not read any more."""
 _LABEL_STYLES = {"ok": "green", "warn": "yellow", "alert": "bold red"}
 _STATUS_STYLES = {"not_applicable": "dim", "not_measurable": "yellow", "error": "bold red"}
 
@@ -49,6 +52,28 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
     if width is None and not file.isatty():
         width = PIPE_WIDTH
     return _Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def print_table(to: Console, table: Table, *, spare: Sequence[str] = ()) -> None:
+    """Print a table of which no value is cut, however narrow the terminal.
+
+    Where it does not fit, columns in `spare` are left out, the first ones first; what is too wide even so is broken by
+    the terminal.
+    """
+    for column in table.columns:
+        widest = max((cell.cell_len for cell in column.cells if isinstance(cell, Text)), default=0)
+        widest = max(widest, len(str(column.header)))
+        column.min_width = widest if column.no_wrap else min(widest, _READABLE)
+    for name in spare:
+        if _room_for(table) <= to.width:
+            break
+        table.columns = [column for column in table.columns if column.header != name]
+    to.print(table, width=max(to.width, _room_for(table)), crop=False)
+
+
+def _room_for(table: Table) -> int:
+    """The columns of a terminal that a table takes at least: between two of its own lie three signs."""
+    return sum((column.min_width or 0) + 3 for column in table.columns) + 1
 
 
 def style_of(label: str, status: str = "scored") -> str:
