@@ -129,7 +129,7 @@ def test_a_missing_file_is_unusable_input(folder: Path) -> None:
     [
         ([GOOD, "--fail-under", "redundancy=0.75"], 0),
         ([GOOD, "--fail-under", "redundancy=0.76"], 1),
-        ([GOOD, "--fail-under", "redundancy=1.01"], 1),
+        ([GOOD, "--fail-under", "redundancy=0.9"], 1),
         ([GOOD, "--fail-on", "alert"], 1),
         ([GOOD, "--fail-on", "alert", "--evaluator", "recovery"], 0),
         ([BARE, "--fail-under", "cost=1"], 3),
@@ -142,6 +142,7 @@ def test_a_missing_file_is_unusable_input(folder: Path) -> None:
         ([GOOD, "--fail-under", "cost=1"], 2),
         ([GOOD, "--fail-under", "nope=1"], 2),
         ([GOOD, "--fail-under", "redundancy"], 2),
+        ([GOOD, "--fail-under", "redundancy=90"], 2),
         ([GOOD, "--evaluator", "nope"], 2),
         ([GOOD, "--format", "xml"], 2),
         ([GOOD, "--config", "no-such-file.toml"], 2),

@@ -99,7 +99,7 @@ def test_words_of_many_runs_are_counted_only() -> None:
 
 def test_limits_are_read_from_text() -> None:
     """NAME=VALUE gives a least value; an evaluator's further scores have its name in front."""
-    assert {"x": 0.5, "latency_ms": 3.0} == parse_limits(["x=0.5", "latency_ms=3"], evaluators=["x", "latency"])
+    assert {"x": 0.5, "latency_ms": 1.0} == parse_limits(["x=0.5", "latency_ms=1"], evaluators=["x", "latency"])
 
 
 @pytest.mark.parametrize("text", ["x", "x=", "=1", "x=high", "x=nan", "y=0.5", "xx=1", ""])
@@ -107,3 +107,10 @@ def test_other_texts_are_refused(text: str) -> None:
     """A text without a name, a number or a known score is an error that quotes what was read."""
     with pytest.raises(SpecError, match=r"expected NAME=VALUE|is no score of an evaluator"):
         parse_limits([text], evaluators=["x"])
+
+
+@pytest.mark.parametrize("value", ["2", "90", "-0.1", "inf", "-inf"])
+def test_values_that_no_score_has_are_refused(value: str) -> None:
+    """A least value that every run holds, or none, is an error: a percentage, most likely."""
+    with pytest.raises(SpecError, match=f"read 'x={value}', expected a value from 0 to 1"):
+        parse_limits([f"x={value}"], evaluators=["x"])

@@ -37,7 +37,7 @@ def parse_limits(texts: Collection[str], *, evaluators: Collection[str]) -> dict
     """Least values from texts of the form NAME=VALUE.
 
     Raises:
-        SpecError: a text has another form, or names no score of these evaluators.
+        SpecError: a text has another form, names no score of these evaluators, or a value that no score has.
     """
     found: dict[str, float] = {}
     for text in texts:
@@ -48,6 +48,8 @@ def parse_limits(texts: Collection[str], *, evaluators: Collection[str]) -> dict
             separator = ""
         if not separator or not name or found[name] != found[name]:
             raise SpecError(f"read {text!r}, expected NAME=VALUE with a number, such as redundancy=0.9")
+        if not 0 <= found[name] <= 1:
+            raise SpecError(f"read {text!r}, expected a value from 0 to 1, as scores have")
         # An evaluator's further scores have its name in front: latency gives latency_ms.
         if not any(name == known or name.startswith(f"{known}_") for known in evaluators):
             raise SpecError(f"{name!r} is no score of an evaluator that runs here: {', '.join(evaluators)}")
