@@ -24,7 +24,7 @@ from typing import ParamSpec
 
 import typer
 
-from spanwise.errors import SourceError, SpecError
+from spanwise.errors import SinkError, SourceError, SpecError
 from spanwise.report.escapes import visible
 
 FINE, GATE_FAILED, UNUSABLE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
@@ -37,7 +37,7 @@ def complain(text: str) -> None:
         for part in text.split("\n"):
             sys.stderr.write(f"{visible(part)}\n")
         sys.stderr.flush()
-    except BrokenPipeError:
+    except OSError:  # nobody reads it any more, or there is no room for it
         silence(sys.stderr.fileno())
 
 
@@ -66,6 +66,9 @@ def guarded(verb: Callable[P, int], /) -> Callable[P, None]:
         except BrokenPipeError:
             silence(sys.stdout.fileno())
             code = FINE
+        except SinkError as error:
+            complain(f"error: {error}")
+            code = INTERNAL
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except Exception as error:  # noqa: BLE001  (the last line of defence: a bug is told, not thrown)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from spanwise.cli.guard import FINE, INTERRUPTED, silence, tell_bug
+from spanwise.cli.guard import FINE, INTERNAL, INTERRUPTED, complain, silence, tell_bug
 from spanwise.cli.verbs import HELP, VERBS, Deferred
 
 app = typer.Typer(
@@ -56,6 +58,7 @@ for verb in VERBS:
 
 def main() -> int:
     """Run the command line; the exit code."""
+    _reopen()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A character that the terminal's encoding lacks is escaped, not fatal.
@@ -68,12 +71,30 @@ def main() -> int:
         code = INTERRUPTED
     except ModuleNotFoundError:
         raise  # of a verb's module; whoever began this knows which packages belong to the extra
+    except OSError as error:  # of help or the version: verbs tell of what they cannot write themselves
+        code = _unwritten(error, FINE)
     except Exception as error:  # noqa: BLE001  (what no verb caught is a bug too)
         code = tell_bug(error)
     else:
         code = FINE
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        silence(sys.stdout.fileno())
+    except OSError as error:
+        code = _unwritten(error, code)
     return code
+
+
+def _unwritten(error: OSError, code: int) -> int:
+    """The exit code where standard output takes no more; a reader who left is no error."""
+    silence(sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return code
+    complain(f"error: standard output: cannot be written: {error.strerror}")
+    return INTERNAL
+
+
+def _reopen() -> None:
+    """What is written to a standard stream that was closed (`>&-`) goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for as long as the process

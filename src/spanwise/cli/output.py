@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
 from spanwise.cli.guard import silence
-from spanwise.errors import SpecError
+from spanwise.errors import SinkError, SpecError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,11 +37,12 @@ class Output:
     ) -> None:
         """Write out what is buffered; a reader who left is no error."""
         try:
-            self._file.flush()
-        except BrokenPipeError:
-            self._break()
-        if self._path is not None:
-            self._file.close()
+            if not self.broken:
+                self._write(self._file.flush)
+        finally:
+            if self._path is not None:
+                with suppress(OSError):
+                    self._file.close()
 
     @property
     def is_terminal(self) -> bool:
@@ -53,19 +55,23 @@ class Output:
             return
         from spanwise.report.terminal import console
 
-        try:
-            what(console(self._file, width=width))
-        except BrokenPipeError:
-            self._break()
+        self._write(lambda: what(console(self._file, width=width)))
 
     def line(self, text: str) -> None:
         """Write one line."""
         if self.broken:
             return
+        self._write(lambda: self._file.write(f"{text}\n"))
+
+    def _write(self, write: Callable[[], object]) -> None:
         try:
-            self._file.write(f"{text}\n")
+            write()
         except BrokenPipeError:
             self._break()
+        except OSError as error:
+            self._break()
+            name = self._path or "standard output"
+            raise SinkError(f"{name}: cannot be written: {error.strerror}") from error
 
     def _break(self) -> None:
         self.broken = True

@@ -150,6 +150,8 @@ def open_input(
     if not isinstance(path, str | Path):
         yield from_stream(path, name=str(getattr(path, "name", "stream")), limits=limits, on_progress=on_progress)
     elif str(path) == STDIN:
+        if cast("object", sys.stdin) is None:
+            raise SourceError("standard input is closed", source="stdin")
         yield from_stream(sys.stdin.buffer, name="stdin", limits=limits, on_progress=on_progress)
     else:
         name = str(path)
