@@ -329,6 +329,8 @@ def test_a_tool_whose_end_nobody_told() -> None:
     ("one", "expected"),
     [
         (span(1, status=2, message="m", attributes={"error.type": "T"}), SpanError(type="T", message="m")),
+        (span(1, status=2, attributes={"error.type": "no such city"}), SpanError(message="no such city")),
+        (span(1, status=2, message="m", attributes={"error.type": "no such city"}), SpanError(message="m")),
         (
             span(
                 1,
@@ -344,7 +346,7 @@ def test_a_tool_whose_end_nobody_told() -> None:
     ],
 )
 def test_errors(one: RawSpan, expected: SpanError | None) -> None:
-    """The exception's own words go before the status message; a failure without words is a failure."""
+    """The exception's own words go before the status message, a sentence is no type, and a failure needs no words."""
     assert expected == _genai.error(one)
 
 

@@ -358,12 +358,14 @@ def stated(span: RawSpan, memo: Memo) -> ContextFields | None:
 def error(span: RawSpan) -> SpanError | None:
     """Type and message of a failure, the exception event first: a status message may hold a whole stack trace."""
     kind_of_error = text_of(span.attributes.get("error.type")) or ""
-    message = ""
+    told = message = ""
+    if " " in kind_of_error:  # no type, but what was said
+        told, kind_of_error = kind_of_error, ""
     for event in span.events:
         if event.name == "exception":
             kind_of_error = text_of(event.attributes.get("exception.type")) or kind_of_error
             message = text_of(event.attributes.get("exception.message")) or message
-    message = message or span.status_message
+    message = message or span.status_message or told
     return SpanError(type=kind_of_error, message=message) if kind_of_error or message or span.status_code == 2 else None
 
 
