@@ -265,6 +265,16 @@ def test_errors_are_one_line(error: SpanError, words: str) -> None:
 def test_errors_without_content_keep_their_type() -> None:
     """The message of an error is content, its type is not."""
     assert "ValueError" == error_words(SpanError(type="ValueError", message="secret"), content=False)
+    assert "not shown" == error_words(SpanError(message="secret"), content=False)
+
+
+def test_failures_that_only_results_tell() -> None:
+    """A failure without words of its own has no line besides the result that tells it; an empty result is said."""
+    told, untold = (tool(2, parent=1, failed=True, result=result) for result in ("no such city", None))
+    told.status_message = untold.status_message = ""
+    assert "no message recorded" not in shown(run_of(agent(1), told))
+    assert "error     no message recorded" in shown(run_of(agent(1), untold))
+    assert "result    empty\n" in shown(run_of(agent(1), tool(2, parent=1, result="")))
 
 
 def test_unrecorded_kinds_of_tokens_are_left_out() -> None:

@@ -126,7 +126,7 @@ def _lines(run: Run, entry: Entry, *, level: int, content: bool) -> Iterator[Tex
         yield from _call_lines(entry.call, content=content)
     if entry.retrieval is not None:
         yield from _documents(entry, content=content)
-    if entry.error is not None:
+    if entry.error is not None and not _is_told(entry):
         yield _detail("error", error_words(entry.error, content=content), "red")
 
 
@@ -151,6 +151,11 @@ def _entry_facts(run: Run, entry: Entry) -> Iterator[str]:
         yield f"{entry.merged + 1} spans of one {'agent' if entry.word == 'agent' else 'call'}"
 
 
+def _is_told(entry: Entry) -> bool:
+    """A call failed of which only its result says how."""
+    return entry.call is not None and entry.call.raw_result is not None and entry.error == SpanError()
+
+
 def _call_lines(call: ToolCall, *, content: bool) -> Iterator[Text]:
     yield _detail("arguments", *_content(call.arguments_state, call.arguments, content=content))
     if not (call.failed and call.raw_result is None) and call.status != "not_run":
@@ -163,7 +168,8 @@ def _content(state: ContentState, value: object, *, content: bool) -> tuple[str,
     if not content:
         return "not shown", "dim"
     mark = "" if state == "present" else f" ({state})"
-    return shown(value) + mark, ""
+    text = shown(value)
+    return (text + mark, "") if text else ("empty", "dim")
 
 
 def _documents(entry: Entry, *, content: bool) -> Iterator[Text]:
@@ -186,7 +192,8 @@ def _documents(entry: Entry, *, content: bool) -> Iterator[Text]:
 def error_words(error: SpanError, *, content: bool = True) -> str:
     """The error's type and message on one line; without content the type only."""
     parts = (shown(error.type, limit=120), shown(error.message) if content else "")
-    return ": ".join(part for part in parts if part) or "no message recorded"
+    told = ": ".join(part for part in parts if part)
+    return told or ("not shown" if error.message else "no message recorded")
 
 
 def _detail(name: str, text: str, style: str) -> Text:
