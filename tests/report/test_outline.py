@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from spanwise.model.raw import Scope
 from spanwise.model.trace import Run
 from spanwise.report.outline import Entry, outline, walk
+from tests.corpus.facts import runs_of
 from tests.making import agent, asks, chat, run_of, says, span, tool, user
 
 
@@ -93,6 +94,12 @@ def test_a_call_without_a_span_stands_below_its_model_call() -> None:
     found = outline(run)
     assert ["agent helper", "  model gpt-4o-mini", "    tool magic", "  model gpt-4o-mini"] == lines(found.entries)
     assert [None] == [entry.span for _, entry in walk(found.entries) if entry.word == "tool"]
+
+
+def test_an_echo_of_a_call_is_none() -> None:
+    """What an MCP server records of a call beside the span of the client that made it is no call of its own."""
+    (run,) = runs_of("claude-agent-sdk__openinference", logs=False)
+    assert ["tool"] * 4 == [entry.word for _, entry in walk(list(outline(run).entries)) if entry.word == "tool"]
 
 
 def test_the_root_of_a_run_is_shown_whatever_it_is() -> None:

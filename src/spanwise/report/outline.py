@@ -160,7 +160,9 @@ class _Homes:
 
 
 def _is_shown(span: Span, doubles: _Doubles) -> bool:
-    """A wrapper around several model calls is none itself, so it only carries them."""
+    """A wrapper around several model calls is none itself; a tool's span that is no call's echoes one elsewhere."""
+    if span.kind == "tool":
+        return span.index in doubles.calls
     return span.kind in SHOWN_KINDS and (span.kind not in LLM_KINDS or span.index in doubles.llms)
 
 
