@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from spanwise.model.calls import Missing
-from spanwise.model.raw import Scope
 from tests.assembly.test_missing import GENAI
-from tests.making import agent, chat, run_of, says, span, tool, user
+from tests.making import agent, chat, run_of, says, tool, user
 from tests.recordings_io import remade
 
 
@@ -26,25 +25,6 @@ def test_attributes_beyond_the_limit() -> None:
     found = {one.field: one.switch for one in run.missing}
     assert {"answer", "tokens", "tool_calls"} == found.keys()
     assert all("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in switch for switch in found.values())
-
-
-def test_a_guardrail_that_tripped() -> None:
-    """A run that a guardrail stopped before any model was asked lacks nothing that a setting would record."""
-    scope = Scope("openinference.instrumentation.openai_agents", "", {})
-    kind = "openinference.span.kind"
-    named = {kind: "AGENT", "graph.node.id": "helper"}
-
-    def stopped(message: str) -> dict[str, tuple[str, str]]:
-        turn = span(5, parent=1, name="turn", attributes={kind: "CHAIN"}, status=2, message=message, scope=scope)
-        run = run_of(span(1, name="helper", attributes=named, end=100, scope=scope), turn)
-        return {one.field: (one.why, one.switch) for one in run.missing}
-
-    found = stopped("Guardrail tripwire triggered: {'guardrail': 'gin'}")
-    assert {"query", "answer", "llm_calls", "tokens"} == found.keys()
-    reasons = {why.split(":")[0].rstrip(".") for why, _ in found.values()}
-    assert {"A guardrail stopped the run before a model was asked"} == reasons
-    assert {""} == {switch for _, switch in found.values()}
-    assert "" not in {switch for _, switch in stopped("Connection lost").values()}
 
 
 def test_one_result_among_others() -> None:

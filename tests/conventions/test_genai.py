@@ -268,55 +268,6 @@ def test_context() -> None:
     assert [ContextFields("s", "u", "r")] * 2 == [_genai.context(of(each), Memo()) for each in (newer, older)]
 
 
-STATED = {
-    "spanwise.session_id": "s",
-    "spanwise.user_id": "u",
-    "spanwise.request_id": "r",
-    "spanwise.tags": ["a", "b", 3],
-    "spanwise.metadata": '{"plan": "pro", "n": 1}',
-}
-
-
-def test_what_the_app_said_of_a_request() -> None:
-    """What `spanwise.context` wrote is read, tags also from JSON text; what is none of it says nothing."""
-    whole = ContextFields("s", "u", "r", ("a", "b"), {"plan": "pro", "n": 1})
-    as_text = {**STATED, "spanwise.tags": '["a", "b"]'}
-    assert [whole, whole] == [_genai.stated(of(each), Memo()) for each in (STATED, as_text)]
-    odd = {"spanwise.user_id": 7, "spanwise.tags": "no list", "spanwise.metadata": "[]"}
-    assert ContextFields(None, "7") == _genai.stated(of(odd), Memo())
-    assert None is _genai.stated(of({"session.id": "s"}), Memo())
-
-
-@pytest.mark.parametrize(
-    "theirs",
-    [
-        {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "x", "user.id": "x", "request.id": "x"},
-        {"openinference.span.kind": "AGENT", "session.id": "x", "metadata": '{"user_id": "x", "request_id": "x"}'},
-        {"langfuse.observation.type": "agent", "session.id": "x", "user.id": "x"},
-        {"traceloop.span.kind": "agent", "traceloop.association.properties.session_id": "x"},
-        {"mlflow.spanType": "AGENT", "mlflow.trace.session": "x"},
-        {"gcp.vertex.agent.session_id": "x", "gen_ai.operation.name": "invoke_agent"},
-        {},
-    ],
-    ids=lambda theirs: next(iter(theirs), "nothing"),
-)
-def test_the_apps_word_goes_first_in_every_dialect(theirs: dict[str, object]) -> None:
-    """In every dialect what the app said goes before what the dialect found; the rest is the dialect's."""
-    found = conventions.context(of({**theirs, **STATED}), Memo())
-    assert ("s", "u", "r") == (found.session_id, found.user_id, found.request_id)
-    assert {"plan": "pro", "n": 1}.items() <= (found.metadata or {}).items()
-    alone = conventions.context(of(theirs), Memo())
-    some = conventions.context(of({**theirs, "spanwise.user_id": "mine"}), Memo())
-    assert ContextFields(alone.session_id, "mine", alone.request_id, alone.tags, alone.metadata) == some
-
-
-def test_tags_and_metadata_are_put_together() -> None:
-    """Tags of both are united, metadata merged; where both name a thing, the app's word counts."""
-    theirs = {"openinference.span.kind": "AGENT", "tag.tags": ["b", "c"], "metadata": '{"plan": "free", "thread": 2}'}
-    found = conventions.context(of({**theirs, **STATED}), Memo())
-    assert (("a", "b", "c"), {"plan": "pro", "thread": 2, "n": 1}) == (found.tags, found.metadata)
-
-
 def test_a_tool_whose_end_nobody_told() -> None:
     """A call that ended only because its run did is neither a success nor a failure."""
     call = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t"}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import takewhile
 
 from spanwise import conventions
-from spanwise.assembly import cuts, llms, texts
+from spanwise.assembly import cuts, endings, llms, texts
 from spanwise.conventions import litellm, quarkus
 from spanwise.conventions._genai_scopes import USAGE_SWITCHES, client_switch, may_have_asked
-from spanwise.conventions._parts import OPENAI_AGENTS
 from spanwise.model.calls import Missing, ToolCall
-from spanwise.model.content import Message, Part
-from spanwise.model.span import RUN_KINDS, Span
+from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
 _NOTHING = Missing(
@@ -34,12 +31,9 @@ _OVERCOUNTED = "CrewAI's total counts more than this run: other agents or earlie
 _UNKNOWN = frozenset({"other"})
 _SEARCHES = frozenset({"retrieval", "rerank", "embedding", "other"})
 _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
-_WORDS = frozenset({"text", "other"})
-_BARE = _WORDS | {"tool_call"}
 _LEFT = ", though others have theirs: it failed, or its stream was given up."
 _STRUNG = "The prompt is recorded as one text, in which the question cannot be told from the instructions."
 _CUT = "cut in the middle: a limit on the length of attributes is set."
-_TRIPPED = "Guardrail tripwire triggered"
 _THREAD = "gen_ai.thread.id"
 _STREAMED = "Stream the run (`runs.stream`)."
 _WAITED = "Use `runs.create_and_process`, or stream the run (`runs.stream`)."
@@ -80,8 +74,8 @@ def _query(run: Run) -> Missing | None:
         return Missing(field="query", why=f"What the user asked was {_CUT}", switch=cuts.LENGTH_SWITCH)
     if _asks_nothing(run):
         return Missing(field="query", why="The run was asked nothing: none of its messages is a user's.")
-    if unasked := _unasked(run):
-        return Missing(field="query", why=f"{unasked}: its input would tell the question.")
+    if why := endings.unasked(run):
+        return Missing(field="query", why=f"{why}: its input would tell the question.")
     if any(quarkus.is_strung(span.raw) for group in run.llm_groups[:1] for span in group):
         return Missing(field="query", why=_STRUNG)
     return Missing(field="query", why="No span records what the user asked.", switch=run.content_switch)
@@ -96,92 +90,27 @@ def _asks_nothing(run: Run) -> bool:
 
 
 def _answer(run: Run) -> Missing | None:
-    if run.answer is not None or _ended_in_failure(run):
+    if run.answer is not None or endings.ended_in_failure(run):
         return None
     if texts.recorded_answer(run):
         return Missing(field="answer", why="The answer was removed from the spans.")
     if texts.cut_ones(run)[1]:
         return Missing(field="answer", why=f"The answer was {_CUT}", switch=cuts.LENGTH_SWITCH)
-    if why := _unanswered(run):
+    if why := endings.unanswered(run):
         return Missing(field="answer", why=why)
     if run.llm_groups and cuts.lost_attributes(run.llm_groups[-1]):
         why = "The last model call lost attributes at the limit of the SDK, its answer among them."
         return Missing(field="answer", why=why, switch=cuts.COUNT_SWITCH)
-    if run.llm_groups and _was_left(run, run.llm_groups[-1]):
+    if run.llm_groups and endings.was_left(run, run.llm_groups[-1]):
         return Missing(field="answer", why=f"The last model call has no answer{_LEFT}")
     switch = _client_switch(run) or run.content_switch
     return Missing(field="answer", why="No span records the final answer.", switch=switch)
-
-
-def _unanswered(run: Run) -> str:
-    """Why there is no answer that a setting would record; empty where there may be one."""
-    if unasked := _unasked(run):
-        return f"{unasked}."
-    if _failed_last(run):
-        return "The last model call failed: no answer followed."
-    if run.root < 0 <= run.mark:
-        return "The run's own span was lost: it crashed or was killed, or is still to come."
-    if _asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
-        return "The run ended on a request for tools: no answer followed."
-    return "The last model call answered without a word." if _answered_nothing(run) else ""
-
-
-def _unasked(run: Run) -> str:
-    """Why a run has no model call, where its spans tell that it was stopped before."""
-    if run.llm_groups or all(span.raw.scope.name not in OPENAI_AGENTS for span in run.by_kind.get("agent", ())):
-        return ""
-    errors = (run.trace.facts.span_error(span) for span in run.of_kinds(RUN_KINDS))
-    tripped = any(error is not None and error.message.startswith(_TRIPPED) for error in errors)
-    return "A guardrail stopped the run before a model was asked" if tripped else ""
 
 
 def _client_switch(run: Run) -> str:
     """What to install where the model calls' spans never have answers and tokens."""
     counted = any(call.usage.input_tokens is not None for call in run.llm_calls)
     return "" if counted or not run.llm_groups else client_switch(run.llm_groups[-1][-1].raw)
-
-
-def _was_left(run: Run, group: Sequence[Span]) -> bool:
-    """What a model answered is not recorded, though what others of its dialect did is: content is switched on."""
-    known = {span.dialect for one in run.llm_groups for span in one if _is_told(run, span)}
-    return not any(_is_told(run, span) for span in group) and any(span.dialect in known for span in group)
-
-
-def _is_told(run: Run, span: Span) -> bool:
-    """What a model said stands on its span: empty texts and bare names of tools stand there without content, too."""
-    said = conventions.output(span.raw, run.trace.memo, span.dialect)
-    parts = [part for message in said or () for part in message.parts]
-    return said is not None and (not parts or any(part.type not in _BARE or part.text or part.value for part in parts))
-
-
-def _failed_last(run: Run) -> bool:
-    """The last model call failed, whatever the spans around it say."""
-    last = run.llm_groups[-1] if run.llm_groups else ()
-    return any(conventions.failed(span.raw, span.dialect) for span in last)
-
-
-def _answered_nothing(run: Run) -> bool:
-    """What the last model call answered is recorded, and it is empty, though content is not switched off."""
-    if run.query is None:
-        return False
-    last = run.llm_groups[-1] if run.llm_groups else ()
-    said = [message for span in last for message in conventions.output(span.raw, run.trace.memo, span.dialect) or ()]
-    return bool(said) and not any(part.text or part.type not in _WORDS for message in said for part in message.parts)
-
-
-def _asked_last(run: Run) -> list[Part]:
-    """The calls that the last model call, or the agent at its end, is recorded to have asked for."""
-    root = run.root_span
-    if not run.llm_groups and root is not None and root.kind == "agent":
-        said = conventions.output(root.raw, run.trace.memo, root.dialect) or ()
-        ended = takewhile(lambda calls: calls, (_calls_in(message) for message in reversed(said)))
-        return [part for calls in ended for part in calls]
-    last = run.llm_groups[-1] if run.llm_groups else ()
-    return [part for span in last for part in conventions.requests(span.raw, run.trace.memo, span.dialect) or ()]
-
-
-def _calls_in(message: Message) -> list[Part]:
-    return [part for part in message.parts if part.type == "tool_call" and part.name]
 
 
 def _arguments(run: Run) -> Missing | None:
@@ -212,7 +141,7 @@ def _results(run: Run) -> Missing | None:
     silent = [call for call in silent if not _is_paused(run, call)]
     if not silent:
         return Missing(field="results", why=f"The run was paused in {_count(paused)}: no result followed.")
-    last = {(part.id, part.name) for part in _asked_last(run)}
+    last = {(part.id, part.name) for part in endings.asked_last(run)}
     names = [call.name for call in silent if call.origin == "span" or (call.call_id, call.name) not in last]
     if not names:
         return Missing(field="results", why="The run ended on a request for tools: no result followed.")
@@ -246,8 +175,8 @@ def _llm_calls(run: Run) -> Missing | None:
         return Missing(field="llm_calls", why=_OVERWRITTEN, switch=litellm.REQUEST_SWITCH)
     if _is_served(run):
         return Missing(field="llm_calls", why=_SERVED, switch=_STREAMED)
-    if unasked := _unasked(run):
-        return Missing(field="llm_calls", why=f"{unasked}.")
+    if why := endings.unasked(run):
+        return Missing(field="llm_calls", why=f"{why}.")
     return _NO_CALL if run.timed else _UNANSWERED
 
 
@@ -288,7 +217,7 @@ def _tool_calls(run: Run) -> Missing | None:
 
 def _is_unsaid(run: Run) -> bool:
     """Of a crew, or of Haystack's agents, the conversation is recorded where it ended well, and was not cut."""
-    memo, failed = run.trace.memo, _ended_in_failure(run)
+    memo, failed = run.trace.memo, endings.ended_in_failure(run)
     crew = [span for span in run.spans if span.raw.scope.name == _CREWAI]
     if crew:
         heard = any(conventions.messages(span.raw, memo, span.dialect).input for span in crew)
@@ -319,8 +248,8 @@ def _tokens(run: Run) -> Missing | None:
         return Missing(
             field="tokens", why="Only a request that waited for the run's end counts its tokens.", switch=_WAITED
         )
-    if unasked := _unasked(run):
-        return Missing(field="tokens", why=f"{unasked}.")
+    if why := endings.unasked(run):
+        return Missing(field="tokens", why=f"{why}.")
     if run.llm_calls and all(call.failed for call in run.llm_calls):
         return Missing(field="tokens", why="Every model call failed: there are no tokens to count.")
     switch = (_client_switch(run) or _usage_switch(run)) if run.llm_groups else (_llm_calls(run) or _NO_CALL).switch
@@ -354,7 +283,7 @@ def _switch_for(run: Run, groups: Sequence[Sequence[Span]], switch: str) -> str:
     """What would make these model calls tell more: none where they were left, the SDK's limit where it took that."""
     if groups and all(map(cuts.lost_attributes, groups)):
         return cuts.COUNT_SWITCH
-    return "" if groups and all(_was_left(run, group) for group in groups) else switch
+    return "" if groups and all(endings.was_left(run, group) for group in groups) else switch
 
 
 def _documents(run: Run) -> Missing | None:
@@ -395,11 +324,6 @@ def _count(names: list[str]) -> str:
     distinct = list(dict.fromkeys(names))
     shown = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
     return f"{len(names)} tool call{'s' if len(names) > 1 else ''} ({shown})"
-
-
-def _ended_in_failure(run: Run) -> bool:
-    root = run.root_span
-    return root is not None and run.trace.facts.status(root) in {"error", "timeout"}
 
 
 def content_switch(run: Run) -> str:

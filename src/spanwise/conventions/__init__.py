@@ -57,12 +57,12 @@ from spanwise.conventions import (
 from spanwise.conventions._convention import Convention, Reader, fill, kinds_of
 from spanwise.conventions._genai import first_user_text as first_user_text
 from spanwise.conventions._genai import last_answer_text as last_answer_text
-from spanwise.conventions._genai import stated as stated
 from spanwise.conventions._genai_scopes import is_untold as is_untold
 from spanwise.conventions._langchain import asked_in as asked_in
 from spanwise.conventions._langchain import parsed as parsed
 from spanwise.conventions._langfuse_javascript import leaves_requests_out
 from spanwise.conventions._openinference_runs import typed_as as typed_as
+from spanwise.conventions._stated import stated as stated
 from spanwise.model.content import (
     AgentFields,
     ContextFields,

@@ -175,7 +175,9 @@ class Convention:
 def kinds_of(one: Convention) -> dict[str, Kind | tuple[Kind, frozenset[str], str, str, str]]:
     """The kinds by the value of a convention's first key, some with what else they take."""
     plain = (one.plain_kinds or {}).items()
-    rules = {said: (it.kind, it.scopes, it.needs, it.unlike, it.without) for said, it in plain}
+    rules: dict[str, tuple[Kind, frozenset[str], str, str, str]] = {
+        said: (it.kind, it.scopes, it.needs, it.unlike, it.without) for said, it in plain
+    }
     return {**(one.kinds or {}), **rules}
 
 

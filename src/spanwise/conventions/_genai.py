@@ -16,7 +16,7 @@ from spanwise.conventions._convention import Convention, PlainAnswers, PlainKind
 from spanwise.conventions._fields import amount, any_of, converted, count, fixed, marked, reader, text
 from spanwise.conventions._genai_scopes import LANGCHAIN, input_of, is_plumbing, is_unsaid
 from spanwise.conventions._langgraph import ENVELOPES, NAMELESS, is_paused, open_message, open_value, told_by_command
-from spanwise.conventions._messages import definitions_of, items, messages_of, operation_details, per_message_events
+from spanwise.conventions._messages import definitions_of, messages_of, operation_details, per_message_events
 from spanwise.conventions._reprs import is_dump
 from spanwise.conventions._returned import TEXT_BLOCKS, plain
 from spanwise.conventions._values import first_number, first_text, mapping_of, names_of, number_of, text_of
@@ -326,32 +326,6 @@ def context(span: RawSpan, memo: Memo) -> ContextFields:
         first_text(attributes, "gen_ai.conversation.id", "session.id"),
         first_text(attributes, "user.id", "enduser.id"),
         first_text(attributes, "request.id", "http.request.id"),
-    )
-
-
-STATED = (
-    "spanwise.session_id",
-    "spanwise.user_id",
-    "spanwise.request_id",
-    "spanwise.tags",
-    "spanwise.metadata",
-)
-"""What `spanwise.context` writes on spans."""
-
-
-def stated(span: RawSpan, memo: Memo) -> ContextFields | None:
-    """What the app itself said by `spanwise.context`, on a span of whatever dialect; None for nothing."""
-    attributes = span.attributes
-    if not any(name in attributes for name in STATED):
-        return None
-    session, user, request, tags, metadata = STATED
-    given = memo.json(attributes.get(tags))
-    return ContextFields(
-        first_text(attributes, session),
-        first_text(attributes, user),
-        first_text(attributes, request),
-        tuple(tag for tag in items(given) or () if isinstance(tag, str)),
-        mapping_of(memo.json(attributes.get(metadata))),
     )
 
 

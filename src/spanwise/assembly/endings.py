@@ -1,0 +1,88 @@
+"""How a run ended, as far as its spans tell: what it says of an answer that is not recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from spanwise import conventions
+from spanwise.assembly import texts
+from spanwise.conventions._parts import OPENAI_AGENTS
+from spanwise.model.content import Message, Part
+from spanwise.model.span import RUN_KINDS, Span
+from spanwise.model.trace import Run
+
+_WORDS = frozenset({"text", "other"})
+_BARE = _WORDS | {"tool_call"}
+_TRIPPED = "Guardrail tripwire triggered"
+
+
+def ended_in_failure(run: Run) -> bool:
+    """The run's own span failed."""
+    root = run.root_span
+    return root is not None and run.trace.facts.status(root) in {"error", "timeout"}
+
+
+def unasked(run: Run) -> str:
+    """Why a run has no model call, where its spans tell that it was stopped before."""
+    if run.llm_groups or all(span.raw.scope.name not in OPENAI_AGENTS for span in run.by_kind.get("agent", ())):
+        return ""
+    errors = (run.trace.facts.span_error(span) for span in run.of_kinds(RUN_KINDS))
+    tripped = any(error is not None and error.message.startswith(_TRIPPED) for error in errors)
+    return "A guardrail stopped the run before a model was asked" if tripped else ""
+
+
+def unanswered(run: Run) -> str:
+    """Why there is no answer that a setting would record; empty where there may be one."""
+    if why := unasked(run):
+        return f"{why}."
+    if _failed_last(run):
+        return "The last model call failed: no answer followed."
+    if run.root < 0 <= run.mark:
+        return "The run's own span was lost: it crashed or was killed, or is still to come."
+    if asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
+        return "The run ended on a request for tools: no answer followed."
+    return "The last model call answered without a word." if _answered_nothing(run) else ""
+
+
+def _failed_last(run: Run) -> bool:
+    """The last model call failed, whatever the spans around it say."""
+    last = run.llm_groups[-1] if run.llm_groups else ()
+    return any(conventions.failed(span.raw, span.dialect) for span in last)
+
+
+def _answered_nothing(run: Run) -> bool:
+    """What the last model call answered is recorded, and it is empty, though content is not switched off."""
+    if run.query is None:
+        return False
+    last = run.llm_groups[-1] if run.llm_groups else ()
+    said = [message for span in last for message in conventions.output(span.raw, run.trace.memo, span.dialect) or ()]
+    return bool(said) and not any(part.text or part.type not in _WORDS for message in said for part in message.parts)
+
+
+def asked_last(run: Run) -> list[Part]:
+    """The calls that the last model call, or the agent at its end, is recorded to have asked for."""
+    root = run.root_span
+    if not run.llm_groups and root is not None and root.kind == "agent":
+        said = conventions.output(root.raw, run.trace.memo, root.dialect) or ()
+        ended = takewhile(lambda calls: calls, (_calls_in(message) for message in reversed(said)))
+        return [part for calls in ended for part in calls]
+    last = run.llm_groups[-1] if run.llm_groups else ()
+    return [part for span in last for part in conventions.requests(span.raw, run.trace.memo, span.dialect) or ()]
+
+
+def _calls_in(message: Message) -> list[Part]:
+    return [part for part in message.parts if part.type == "tool_call" and part.name]
+
+
+def was_left(run: Run, group: Sequence[Span]) -> bool:
+    """What a model answered is not recorded, though what others of its dialect did is: content is switched on."""
+    known = {span.dialect for one in run.llm_groups for span in one if _is_told(run, span)}
+    return not any(_is_told(run, span) for span in group) and any(span.dialect in known for span in group)
+
+
+def _is_told(run: Run, span: Span) -> bool:
+    """What a model said stands on its span: empty texts and bare names of tools stand there without content, too."""
+    said = conventions.output(span.raw, run.trace.memo, span.dialect)
+    parts = [part for message in said or () for part in message.parts]
+    return said is not None and (not parts or any(part.type not in _BARE or part.text or part.value for part in parts))
