@@ -64,6 +64,7 @@ def _compiled() -> Path | None:
         return _without(str(error))
     if done.returncode != 0:
         made.unlink(missing_ok=True)
+        target.unlink(missing_ok=True)  # made of older sources, it would pass for what these say
         return _without(done.stderr.strip() or f"the compiler ended with {done.returncode}")
     made.replace(target)
     return target

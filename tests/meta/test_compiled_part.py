@@ -51,6 +51,20 @@ def test_a_compiler_makes_it_once(copied: Path, environment: Mapping[str, str], 
     assert (str(made), at) == (compiled(copied, environment).stdout.strip(), made.stat().st_mtime_ns)
 
 
+def test_sources_that_do_not_compile(
+    copied: Path, environment: Mapping[str, str], require: Callable[[str], str]
+) -> None:
+    """A module of older sources does not stay: it would pass for what these say."""
+    require("hatchling")
+    require("gcc")
+    made = Path(compiled(copied, environment).stdout.strip())
+    core = copied / "src" / "spanwise" / "native" / "core.c"
+    core.write_text("no C\n", encoding="utf-8")
+    os.utime(core, ns=(made.stat().st_mtime_ns + 10**9,) * 2)
+    assert "None\n" == compiled(copied, environment).stdout
+    assert not made.exists()
+
+
 @pytest.mark.parametrize(
     ("settings", "why"),
     [({"CC": "false"}, "ended with 1"), ({"CC": "no-such-cc"}, "no-such-cc"), ({"SPANWISE_PURE": "1"}, "is set")],
