@@ -254,6 +254,17 @@ def test_spans_that_start_together(made: list[RawSpan]) -> None:
     assert links._sorted(made, set()) == links.in_order(made, set()) == links.in_order(made[::-1], set())
 
 
+@compiled
+@given(st.lists(st.integers(1, 12), unique=True), st.lists(st.integers(1, 12), unique=True))
+def test_other_spans_than_those_put_in_order(numbers: list[int], others: list[int]) -> None:
+    """Spans are linked by their own ids, whichever were put in order last, even where some of them are the same."""
+    known = {number: span(number, parent=number - 1, start=number) for number in range(1, 13)}
+    ordered = links.in_order([known[number] for number in sorted(numbers)], set())
+    both([known[number] for number in others])
+    links.in_order(ordered, set())
+    both(ordered)
+
+
 def test_without_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it was not built, spans are put in order and linked in Python, with the same outcome."""
     ordered = [agent(1), tool(2, parent=1), tool(3, parent=9)]

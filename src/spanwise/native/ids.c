@@ -33,6 +33,48 @@ ids_clear(Ids *self)
     *self = (Ids){0};
 }
 
+/* Differs from one process to the next, as the hashes of Python do, so that nobody makes ids that share a place. */
+static uint64_t seeds[2];
+
+int
+ids_begin(void)
+{
+    static const char *const words[] = {"ids of spans", "and those of parents"};
+    for (size_t i = 0; i < 2; i++) {
+        PyObject *word = PyUnicode_FromString(words[i]);
+        Py_hash_t hash = word == NULL ? -1 : PyObject_Hash(word);
+        Py_XDECREF(word);
+        if (hash == -1)
+            return -1;
+        seeds[i] = (uint64_t)hash;
+    }
+    return 0;
+}
+
+/* A hash of an id; -1 with an exception. Ids are 16 digits or 8 bytes, for which Python takes ten times as long. */
+static inline Py_hash_t
+hash_of(PyObject *id)
+{
+#ifdef __SIZEOF_INT128__
+    uint64_t parts[2] = {0, 0};
+    int is_usual = 0;
+    if (PyUnicode_Check(id) && PyUnicode_IS_ASCII(id) && PyUnicode_GET_LENGTH(id) == 16) {
+        memcpy(parts, PyUnicode_1BYTE_DATA(id), 16);
+        is_usual = 1;
+    }
+    else if (PyBytes_CheckExact(id) && PyBytes_GET_SIZE(id) == 8) {
+        memcpy(parts, PyBytes_AS_STRING(id), 8);
+        is_usual = 1;
+    }
+    if (is_usual) {
+        unsigned __int128 mixed = (unsigned __int128)(parts[0] ^ seeds[0]) * (parts[1] ^ seeds[1]);
+        Py_hash_t hash = (Py_hash_t)((uint64_t)mixed ^ (uint64_t)(mixed >> 64));
+        return hash == -1 ? -2 : hash;
+    }
+#endif
+    return PyObject_Hash(id);
+}
+
 /* Whether two ids of one hash are equal; -1 with an exception. */
 static inline int
 are_equal(PyObject *one, PyObject *other)
@@ -64,7 +106,7 @@ place_of(const Ids *self, PyObject *id, Py_hash_t hash)
 int
 ids_add(Ids *self, PyObject *id)
 {
-    Py_hash_t hash = PyObject_Hash(id);
+    Py_hash_t hash = hash_of(id);
     Py_ssize_t at = hash == -1 ? -1 : place_of(self, id, hash);
     if (at < 0)
         return -1;
@@ -78,7 +120,7 @@ ids_add(Ids *self, PyObject *id)
 Py_ssize_t
 ids_find(const Ids *self, PyObject *id)
 {
-    Py_hash_t hash = PyObject_Hash(id);
+    Py_hash_t hash = hash_of(id);
     Py_ssize_t at = hash == -1 ? -1 : place_of(self, id, hash);
     return at < 0 ? -2 : (Py_ssize_t)self->places[at] - 1;
 }

@@ -17,6 +17,8 @@ typedef struct {
     size_t mask;
 } Ids;
 
+/* Must be called before all others; -1 with an exception. */
+int ids_begin(void);
 /* Makes room for so many; -1 with an exception. */
 int ids_init(Ids *self, Py_ssize_t most);
 void ids_clear(Ids *self);

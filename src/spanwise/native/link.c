@@ -22,7 +22,8 @@ linker_dealloc(Linker *self)
     }
     PyMem_Free(self->marks);
     Py_XDECREF(self->raw_type);
-    Py_XDECREF(self->span_type);
+    shape_clear(&self->span);
+    ids_clear(&self->ordered);
     Py_XDECREF(self->scope_type);
     Py_XDECREF(self->by_scope);
     Py_XDECREF(self->roles);
@@ -90,7 +91,8 @@ linker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL)
         return NULL;
     self->raw_type = (PyTypeObject *)Py_NewRef((PyObject *)raw);
-    self->span_type = (PyTypeObject *)Py_NewRef((PyObject *)span);
+    if (shape_take(&self->span, span) < 0)
+        goto fail;
     self->scope_type = (PyTypeObject *)Py_NewRef((PyObject *)scope);
     self->by_scope = Py_NewRef(by_scope);
     self->roles = Py_NewRef(roles);
@@ -125,11 +127,14 @@ static int
 sign_of(PyObject *value)
 {
     int overflow = 0;
+    long long number;
+    if (is_whole(value, &number))
+        return (number > 0) - (number < 0);
     if (value == NULL || !PyLong_Check(value)) {
         PyErr_SetString(PyExc_TypeError, "a span's end, or what it lost, is no whole number");
         return 0;
     }
-    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    number = PyLong_AsLongLongAndOverflow(value, &overflow);
     return overflow ? overflow : (number > 0) - (number < 0);
 }
 
@@ -185,12 +190,19 @@ typedef struct {
     int role;
 } Place;
 
+/* A kind, a reference of its own, or NULL, and what its spans do in the tree. */
+typedef struct {
+    PyObject *kind;
+    int role;
+} Known;
+
 typedef struct {
     Ids index;          /* by a span's id its place among the spans */
     PyObject **numbers; /* the same numbers in order, behind that of -1 */
     Place *places;
     PyObject *scope;    /* of the span before */
     PyObject *vendors;  /* what `by_scope` has for it, borrowed, or NULL */
+    Known known[LATELY];
     Py_ssize_t unseen, unended, dropped, limited;
     int tangled;
 } Work;
@@ -262,6 +274,14 @@ classify(Linker *self, PyObject *raw, Work *work, PyObject **dialect, PyObject *
     return 0;
 }
 
+/* Empties the table of ids, and makes room for so many. */
+static int
+renew(Ids *index, Py_ssize_t count)
+{
+    ids_clear(index);
+    return ids_init(index, count);
+}
+
 static int
 number_all(Linker *self, PyObject *ordered, Work *work)
 {
@@ -272,7 +292,11 @@ number_all(Linker *self, PyObject *ordered, Work *work)
         PyErr_NoMemory();
         return -1;
     }
-    if (ids_init(&work->index, count) < 0)
+    /* Where the spans came in order, they were numbered then. */
+    work->index = self->ordered;
+    self->ordered = (Ids){0};
+    int numbered = work->index.count == count;
+    if (!numbered && renew(&work->index, count) < 0)
         return -1;
     work->numbers[0] = PyLong_FromLong(-1);
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -281,9 +305,17 @@ number_all(Linker *self, PyObject *ordered, Work *work)
             PyErr_SetString(PyExc_TypeError, "link takes a list of spans");
             return -1;
         }
-        work->numbers[i + 1] = PyLong_FromSsize_t(i);
+        if (work->numbers[i + 1] == NULL)
+            work->numbers[i + 1] = PyLong_FromSsize_t(i);
         PyObject *id = slot(raw, self->span_id);
-        int added = work->numbers[i + 1] == NULL || id == NULL ? -1 : ids_add(&work->index, id);
+        if (numbered && work->index.ids[i].id != id) { /* they are others: from the first again */
+            if (renew(&work->index, count) < 0)
+                return -1;
+            numbered = 0;
+            i = -1;
+            continue;
+        }
+        int added = work->numbers[i + 1] == NULL || id == NULL ? -1 : numbered || ids_add(&work->index, id);
         if (added != 1) {
             if (!added)
                 PyErr_SetString(PyExc_ValueError, "two spans share an id");
@@ -348,6 +380,21 @@ place(Linker *self, PyObject *raw, Py_ssize_t at, int role, Py_ssize_t *parent, 
     return 0;
 }
 
+/* What spans of a kind do in the tree; -1 with an exception. */
+static int
+role_of(Linker *self, PyObject *kind, Work *work)
+{
+    Known *known = &work->known[((uintptr_t)kind >> 4) % LATELY];
+    if (known->kind == kind)
+        return known->role;
+    PyObject *bits = PyDict_GetItemWithError(self->roles, kind);
+    if (bits == NULL && PyErr_Occurred())
+        return -1;
+    known->role = bits == NULL ? 0 : (int)PyLong_AsLong(bits);
+    Py_XSETREF(known->kind, Py_NewRef(kind));
+    return known->role;
+}
+
 static PyObject *
 link_one(Linker *self, PyObject *raw, Py_ssize_t at, Py_ssize_t limit, Work *work, PyObject *roots, PyObject *runs)
 {
@@ -365,12 +412,9 @@ link_one(Linker *self, PyObject *raw, Py_ssize_t at, Py_ssize_t limit, Work *wor
     }
     else if (classify(self, raw, work, &dialect, &kind) < 0)
         goto done;
-    PyObject *bits = PyDict_GetItemWithError(self->roles, kind);
-    if (bits == NULL && PyErr_Occurred())
-        goto done;
-    int role = bits == NULL ? 0 : (int)PyLong_AsLong(bits);
+    int role = role_of(self, kind, work);
     Py_ssize_t parent;
-    if (place(self, raw, at, role, &parent, work, roots, runs) < 0)
+    if (role < 0 || place(self, raw, at, role, &parent, work, roots, runs) < 0)
         goto done;
     if (count_flaws(self, raw, attributes, limit, work) < 0)
         goto done;
@@ -384,7 +428,7 @@ link_one(Linker *self, PyObject *raw, Py_ssize_t at, Py_ssize_t limit, Work *wor
                         numbers[own->run],
                         numbers[own->agent],
                         numbers[own->holder]};
-    span = PyObject_Vectorcall((PyObject *)self->span_type, args, 8, NULL);
+    span = shape_made(&self->span, args, 8);
 done:
     Py_XDECREF(kind);
     Py_XDECREF(pair);
@@ -442,6 +486,8 @@ done:
     Py_XDECREF(runs);
     ids_clear(&work.index);
     Py_XDECREF(work.scope);
+    for (int i = 0; i < LATELY; i++)
+        Py_XDECREF(work.known[i].kind);
     for (Py_ssize_t i = 0; work.numbers != NULL && i <= count; i++)
         Py_XDECREF(work.numbers[i]);
     PyMem_Free(work.numbers);
@@ -473,5 +519,5 @@ static PyType_Spec linker_spec = {
 int
 add_link(PyObject *module)
 {
-    return add_type(module, &linker_spec);
+    return ids_begin() < 0 ? -1 : add_type(module, &linker_spec);
 }

@@ -5,6 +5,7 @@
 #include "ahead.h"
 #include "ids.h"
 #include "late.h"
+#include "shape.h"
 
 /* Names of attributes are told apart by so many bits of their hashes before any is looked up. */
 #define SIEVE 256
@@ -19,7 +20,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyTypeObject *raw_type;
-    PyTypeObject *span_type;
+    Shape span;
     PyTypeObject *scope_type;
     Py_ssize_t span_id, parent_id, start_ns, end_ns, attributes, scope, remote, dropped, title, scope_name;
     PyObject *by_scope; /* a dict: the name of a scope -> pairs of a dialect and what says its kinds */
@@ -29,6 +30,7 @@ typedef struct {
     Mark *marks;
     Py_ssize_t count;
     uint64_t sieve[SIEVE]; /* by a name's hash the marks, as bits, whose key that name may be */
+    Ids ordered;           /* the ids of the spans that `order` gave last, until `link` takes them; or none */
 } Linker;
 
 /* A span further on in a list; NULL outside of it, and where it is none. */

@@ -187,6 +187,11 @@ linker_order(Linker *self, PyObject *raws)
     found = PyList_New(count);
     for (Py_ssize_t i = 0; found != NULL && i < count; i++)
         PyList_SET_ITEM(found, i, Py_NewRef(entries[i].raw));
+    if (found != NULL && sorted) {
+        Ids last = self->ordered;
+        self->ordered = ids;
+        ids = last;
+    }
 done:
     ids_clear(&ids);
     PyMem_Free(entries);

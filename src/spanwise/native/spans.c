@@ -236,11 +236,20 @@ spans_kinds(Spans *self, PyObject *const *given, Py_ssize_t number)
         Py_RETURN_NONE;
     Py_ssize_t count = PyList_GET_SIZE(spans);
     PyObject *table = PyDict_New();
+    struct {
+        PyObject *kind, *listed;
+    } known[LATELY] = {{NULL, NULL}}; /* what the table holds, by where a kind lies in memory */
     for (Py_ssize_t i = 0; table != NULL && i < count; i++) {
         if (breathe(pause, i, spans, count) < 0)
             goto fail;
         PyObject *span = PyList_GET_ITEM(spans, i);
         PyObject *kind = Py_IS_TYPE(span, self->span_type) ? slot(span, self->kind) : NULL;
+        size_t at = ((size_t)kind >> 4) % LATELY;
+        if (kind != NULL && known[at].kind == kind) {
+            if (PyList_Append(known[at].listed, span) < 0)
+                goto fail;
+            continue;
+        }
         if (kind == NULL || !PyUnicode_CheckExact(kind)) {
             Py_DECREF(table);
             Py_RETURN_NONE;
@@ -258,6 +267,8 @@ spans_kinds(Spans *self, PyObject *const *given, Py_ssize_t number)
         Py_INCREF(span);
         listed = PyList_New(0);
         int failed = listed == NULL || PyList_Append(listed, span) < 0 || PyDict_SetItem(table, kind, listed) < 0;
+        known[at].kind = failed ? NULL : kind;
+        known[at].listed = listed;
         Py_XDECREF(listed);
         Py_DECREF(span);
         Py_DECREF(kind);
