@@ -214,13 +214,44 @@ def test_impossible_rules_are_refused(at: int, rule: tuple[object, ...], error: 
         plain.reader_of(*RULES[:at], (), *RULES[at + 1 :])
 
 
-def test_json_is_decoded_once() -> None:
-    """Arguments that are looked at by the compiled part are decoded by the trace's memo, like all others."""
+def test_arguments_stay_as_they_were_recorded() -> None:
+    """Arguments of which nothing is left out are those that were recorded, and no text is made of them anew."""
     fields = {"openinference.span.kind": "TOOL", "tool.name": "search", "tool_call.id": "c", "output.value": "x"}
-    given_ = json.dumps({"q": "x"})
-    run = run_of(span(1, attributes={**fields, "input.value": given_}))
-    (call,) = tools_in_both(run)
-    assert {"q": "x"} == call.raw_arguments == run.trace.memo.json(given_)
+    for given_, expected in (('{"q": "x"}', {"q": "x"}), ('{"q": {"r": [1]}}', {"q": {"r": [1]}})):
+        run = run_of(span(1, attributes={**fields, "input.value": given_}))
+        (call,) = tools_in_both(run)
+        assert (given_, expected) == (call.raw_arguments, call.arguments)
+
+
+@st.composite
+def damaged_text(draw: st.DrawFn) -> str:
+    """JSON text of an object, often with a character more, less or other than it should be."""
+    values = st.one_of(
+        st.text(max_size=4),
+        st.integers(-(10**17), 10**17),
+        st.floats(allow_nan=False),
+        st.sampled_from(["<x>", "\u00e9", True, False, None, [1], {"a": 1}, {}]),
+    )
+    names = st.one_of(st.text(max_size=3), st.sampled_from(["state", "args", "kwargs", "tool_call_id", "ctx", "q"]))
+    held = draw(st.dictionaries(names, values, max_size=3))
+    text = json.dumps(
+        held,
+        ensure_ascii=draw(st.booleans()),
+        separators=draw(st.sampled_from([(",", ":"), (", ", " : "), (" ,\n", ":")])),
+    )
+    at = draw(st.integers(0, len(text) - 1))
+    more = draw(
+        st.sampled_from(["", "", "0", "-", ".", "e", ",", '"', "'", "\\", "}", "{", " ", "\t", "<", "é", "\x01"])
+    )
+    return text[:at] + more + text[at + draw(st.integers(0, 1)) :]
+
+
+@compiled
+@given(damaged_text())
+def test_any_arguments(text: str) -> None:
+    """Whatever text a tool's arguments are, whole or damaged, they are taken alike by either way."""
+    fields = {"openinference.span.kind": "TOOL", "tool.name": "search", "tool_call.id": "c", "output.value": "x"}
+    tools_in_both(run_of(span(1, attributes={**fields, "input.value": text})))
 
 
 def test_without_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:

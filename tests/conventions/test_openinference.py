@@ -89,7 +89,10 @@ def named(recording: str, name: str, *, at: int = 0) -> RawSpan:
 )
 def test_tools_of_recordings(recording: str, name: str, at: int, expected: ToolFields) -> None:
     """A tool span gives the tool's own name, its arguments and its result, without the wrappers around them."""
-    assert expected == openinference.tool(named(recording, name, at=at), Memo())
+    memo = Memo()
+    found = openinference.tool(named(recording, name, at=at), memo)
+    found.arguments = memo.json(found.arguments)
+    assert expected == found
 
 
 def test_tool_names() -> None:
@@ -121,7 +124,7 @@ def test_tool_names() -> None:
 def test_tool_that_does_not_exist(result: str) -> None:
     """AutoGen and CrewAI run an invented tool without an error; its result tells."""
     attributes = {"tool.name": "web", "input.value": "{}", "output.value": result}
-    expected = ToolFields("web", {}, attributes["output.value"], failed=True, message=attributes["output.value"])
+    expected = ToolFields("web", "{}", attributes["output.value"], failed=True, message=attributes["output.value"])
     assert expected == openinference.tool(made(attributes=attributes), Memo())
 
 

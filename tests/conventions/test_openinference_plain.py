@@ -43,5 +43,5 @@ def test_plain_spans_are_read_as_all_are() -> None:
     """The fields of plain spans tell what the readers of any span tell."""
     fields = {"tool.name": "x", "input.value": "{}", "output.value": "found", "tool.id": 7}
     said = openinference.tool(span(1, attributes=fields), Memo())
-    assert ("x", {}, "found", "7") == (said.name, said.arguments, said.result, said.call_id)
+    assert ("x", "{}", "found", "7") == (said.name, said.arguments, said.result, said.call_id)
     assert SCOPE.name not in plain.TOOLS.scopes | plain.MODELS.scopes | plain.ANSWERS.scopes

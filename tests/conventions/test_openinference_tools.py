@@ -11,8 +11,10 @@ from spanwise.model.content import Memo
 
 
 def asked(value: object, **more: object) -> Given:
-    """What a tool with this input was given."""
-    return given({"input.value": value, **more}, Memo())
+    """What a tool with this input was given, as a value."""
+    memo = Memo()
+    found = given({"input.value": value, **more}, memo)
+    return Given(memo.json(found.value), found.call_id)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,12 @@ def test_arguments(value: object, expected: object) -> None:
     assert Given(expected) == asked(value)
 
 
+@pytest.mark.parametrize("recorded", ['{"a": 1}', '{"a": {"b": [1]}}', "{'a': 1}", "{}"])
+def test_arguments_that_are_whole(recorded: str) -> None:
+    """Text of an object of which nothing has to be left out is handed on as it was recorded."""
+    assert Given(recorded) == given({"input.value": recorded}, Memo())
+
+
 def test_what_the_model_did_not_give() -> None:
     """Objects, graph state, runtimes and the call's id are no arguments; a parameter that only sounds so stays."""
     value = {
@@ -60,7 +68,7 @@ def test_beeai_options() -> None:
     """BeeAI records the input beside the options of the run; elsewhere these are arguments."""
     value = json.dumps({"input": {"a": 1}, "options": None})
     assert Given({"a": 1}) == given({"input.value": value}, Memo(), beeai=True)
-    assert Given({"input": {"a": 1}, "options": None}) == given({"input.value": value}, Memo())
+    assert Given({"input": {"a": 1}, "options": None}) == asked(value)
     assert Given("x") == given({"input.value": {"input": "x", "options": None}}, Memo(), beeai=True)
 
 

@@ -81,7 +81,7 @@ def test_tools_and_agents() -> None:
     """A tool's arguments and result, and an agent's name, are where OpenInference has them."""
     tool = span("TOOL", gen_ai__tool__name="search", input__value='{"q": "a"}', output__value="found")
     read = conventions.tool(tool, Memo(), conventions.classify(tool)[0])
-    assert ("search", {"q": "a"}, "found") == (read.name, read.arguments, read.result)
+    assert ("search", '{"q": "a"}', "found") == (read.name, read.arguments, read.result)
     one = span("AGENT", of="openai_agents", graph__node__id="triage", session__id="s1")
     assert "triage" == conventions.agent_name(one, Memo(), conventions.classify(one)[0])
     assert "s1" == conventions.context(one, Memo()).session_id

@@ -69,7 +69,7 @@ class PlainTools:
     odd_failure: Callable[[RawSpan], bool] | None = None
     """Whether a span whose status is an error takes a closer look. Without it each does."""
     keys: frozenset[str] | None = None
-    """Arguments that may be none; what was passed is decoded to see. None: it stands as it is recorded."""
+    """Arguments that may be none, of objects. None: what was passed is not looked into."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

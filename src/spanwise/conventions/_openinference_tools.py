@@ -53,11 +53,11 @@ class Outcome(msgspec.Struct):
 
 
 def given(attributes: Attributes, memo: Memo, *, beeai: bool = False) -> Given:
-    """What the tool was given."""
-    value = attributes.get("input.value")
-    if value is None:
+    """What the tool was given: as it was recorded, where that is text of an object of which nothing is left out."""
+    recorded = attributes.get("input.value")
+    if recorded is None:
         return Given(_from_parameters(memo.json(attributes.get("tool.parameters"))))
-    value = memo.json(value)
+    value = decoded = memo.json(recorded)
     if isinstance(value, str) and value[:1] == "{":
         value = read_repr(value)
     fields = mapping_of(value)
@@ -68,7 +68,11 @@ def given(attributes: Attributes, memo: Memo, *, beeai: bool = False) -> Given:
         return Given(value)
     if "kwargs" in fields and is_object(fields.get("ctx")):  # a tool of LlamaIndex that takes the workflow's context
         fields = {name: held for name, held in fields.items() if name != "ctx"}
-    return _called(fields) if fields and fields.keys() <= CALL_KEYS else without_context(fields)
+    if fields and fields.keys() <= CALL_KEYS:
+        return _called(fields)
+    found = without_context(fields)
+    is_whole = fields is decoded and type(recorded) is str and found.value == fields
+    return Given(recorded) if is_whole else found
 
 
 def _called(fields: Fields) -> Given:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from spanwise.model.abstention import no_tool_called
-from spanwise.model.calls import LLMCall, ToolCall
+from spanwise.model.calls import LLMCall, ToolCall, canonical_of
 from spanwise.model.episodes import Episode
 from spanwise.model.failures import FailureKind
 from spanwise.model.ports import outcome
@@ -126,7 +126,7 @@ def _is_blind(episode: Episode, kind: FailureKind) -> bool:
 
 def _came_right(episode: Episode) -> bool:
     """The very call that had failed succeeded: the failure was not as permanent as it sounded."""
-    return episode.success is not None and episode.success.raw_arguments == episode.failures[-1].raw_arguments
+    return episode.success is not None and canonical_of(episode.success) == canonical_of(episode.failures[-1])
 
 
 def _times(count: int) -> str:

@@ -48,12 +48,14 @@ typedef struct {
     Py_ssize_t left;
 } Rest;
 
-/* Passes a text of ASCII, if that comes next. */
-static int
+/* Passes a text of ASCII, if that comes next: of two that begin alike the last letters differ. */
+static inline int
 passed(Rest *rest, PyObject *text)
 {
     Py_ssize_t size = PyUnicode_GET_LENGTH(text);
-    if (rest->left < size || memcmp(rest->at, PyUnicode_DATA(text), (size_t)size) != 0)
+    const Py_UCS1 *letters = PyUnicode_1BYTE_DATA(text);
+    if (rest->left < size || (size && rest->at[size - 1] != (char)letters[size - 1]) ||
+        memcmp(rest->at, letters, (size_t)size) != 0)
         return 0;
     rest->at += size;
     rest->left -= size;
@@ -278,7 +280,7 @@ fit(FactReader *self, PyObject *calls, Py_ssize_t at, Py_ssize_t asked, PyObject
             break;
         }
         PyObject *call = Py_NewRef(PyList_GET_ITEM(calls, at + i));
-        found = Py_IS_TYPE(call, self->tool_call) ? is_told(self, call, whole) : DOUBT;
+        found = Py_IS_TYPE(call, self->tool_call.type) ? is_told(self, call, whole) : DOUBT;
         PyObject *id = found == 1 ? Py_XNewRef(slot(call, self->call_id)) : NULL;
         if (id != NULL && PyUnicode_CheckExact(id)) {
             if (ids == NULL)

@@ -155,11 +155,13 @@ facts_dealloc(FactReader *self)
     PyMem_Free(self->tools);
     PyMem_Free(self->models);
     PyMem_Free(self->answers);
-    PyObject *held[] = {(PyObject *)self->raw_type,  (PyObject *)self->span_type, (PyObject *)self->scope_type,
-                        (PyObject *)self->tool_call, (PyObject *)self->llm_call,  (PyObject *)self->llm_fields,
-                        self->control,               self->failure,               self->prices,
-                        self->ok,                    self->error,                 self->from_span,
-                        self->json,                  self->mark_of_error,         self->mark_of_call,
+    shape_clear(&self->tool_call);
+    shape_clear(&self->llm_call);
+    shape_clear(&self->llm_fields);
+    PyObject *held[] = {(PyObject *)self->raw_type, (PyObject *)self->span_type, (PyObject *)self->scope_type,
+                        self->control,              self->failure,               self->prices,
+                        self->ok,                   self->error,                 self->from_span,
+                        self->json,                 self->mark_of_error,         self->mark_of_call,
                         self->decode};
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
         Py_XDECREF(held[i]);
@@ -219,15 +221,15 @@ find_places(FactReader *self)
         {self->span_type, "raw", &self->raw},            {self->span_type, "kind", &self->kind},
         {self->span_type, "dialect", &self->dialect},    {self->span_type, "index", &self->index},
         {self->span_type, "agent", &self->agent},        {self->span_type, "holder", &self->holder},
-        {self->scope_type, "name", &self->scope_name},   {self->tool_call, "name", &self->call_name},
-        {self->tool_call, "call_id", &self->call_id},    {self->tool_call, "raw_result", &self->call_result},
-        {self->tool_call, "raw_arguments", &self->call_arguments},
-        {self->llm_call, "usage", &self->usage},         {self->llm_fields, "overcounted", &self->overcounted},
-        {self->llm_fields, "input_tokens", &self->tokens[0]},
-        {self->llm_fields, "output_tokens", &self->tokens[1]},
-        {self->llm_fields, "cache_read_tokens", &self->tokens[2]},
-        {self->llm_fields, "cache_write_tokens", &self->tokens[3]},
-        {self->llm_fields, "reasoning_tokens", &self->tokens[4]},
+        {self->scope_type, "name", &self->scope_name},   {self->tool_call.type, "name", &self->call_name},
+        {self->tool_call.type, "call_id", &self->call_id},    {self->tool_call.type, "raw_result", &self->call_result},
+        {self->tool_call.type, "raw_arguments", &self->call_arguments},
+        {self->llm_call.type, "usage", &self->usage},         {self->llm_fields.type, "overcounted", &self->overcounted},
+        {self->llm_fields.type, "input_tokens", &self->tokens[0]},
+        {self->llm_fields.type, "output_tokens", &self->tokens[1]},
+        {self->llm_fields.type, "cache_read_tokens", &self->tokens[2]},
+        {self->llm_fields.type, "cache_write_tokens", &self->tokens[3]},
+        {self->llm_fields.type, "reasoning_tokens", &self->tokens[4]},
     };
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         *places[i].at = slot_of(places[i].of, places[i].field);
@@ -256,9 +258,6 @@ facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->raw_type = (PyTypeObject *)Py_NewRef((PyObject *)raw);
     self->span_type = (PyTypeObject *)Py_NewRef((PyObject *)span);
     self->scope_type = (PyTypeObject *)Py_NewRef((PyObject *)scope);
-    self->tool_call = (PyTypeObject *)Py_NewRef((PyObject *)tool_call);
-    self->llm_call = (PyTypeObject *)Py_NewRef((PyObject *)llm_call);
-    self->llm_fields = (PyTypeObject *)Py_NewRef((PyObject *)llm_fields);
     self->control = Py_NewRef(control);
     self->failure = Py_NewRef(failure);
     self->prices = Py_NewRef(prices);
@@ -270,7 +269,8 @@ facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->mark_of_error = PyUnicode_InternFromString("rror");
     self->mark_of_call = PyUnicode_InternFromString("tool_call");
     if (self->ok == NULL || self->error == NULL || self->from_span == NULL || self->json == NULL ||
-        self->mark_of_error == NULL || self->mark_of_call == NULL || find_places(self) < 0 ||
+        self->mark_of_error == NULL || self->mark_of_call == NULL || shape_take(&self->tool_call, tool_call) < 0 ||
+        shape_take(&self->llm_call, llm_call) < 0 || shape_take(&self->llm_fields, llm_fields) < 0 || find_places(self) < 0 ||
         take_rules(self, tools, models, answers) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;

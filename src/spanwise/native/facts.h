@@ -7,6 +7,7 @@
 #define SPANWISE_FACTS_H
 
 #include "fields.h"
+#include "shape.h"
 #include <stdint.h>
 
 /* So many spans are looked at between two pauses. */
@@ -16,6 +17,20 @@
 #define MOST_TOKENS ((long long)1 << 61)
 /* The status of a span that failed. */
 #define FAILED 2
+
+/* So many names of arguments take a closer look. */
+#define MOST_KEYS 16
+
+typedef struct {
+    const char *letters;
+    Py_ssize_t size;
+} FlatKey;
+
+/* The same names, for arguments that are not decoded. */
+typedef struct {
+    FlatKey keys[MOST_KEYS];
+    int count;
+} FlatRule;
 
 /* How the tools' spans of a dialect are read. */
 typedef struct {
@@ -27,7 +42,8 @@ typedef struct {
     PyObject *beginnings; /* a tuple: how results begin that may be more than what the tool returned */
     PyObject *result;     /* reads those; None where the twin does */
     PyObject *failure;    /* says what a failed span says of it; None for one that takes a closer look */
-    PyObject *keys;       /* a frozenset: names of arguments that take a closer look; None: arguments stand as text */
+    PyObject *keys;       /* a frozenset: names of arguments that take a closer look; None: none is looked at */
+    FlatRule flat;        /* the same names */
     int whole;            /* what is missing is looked for in other dialects */
     uint64_t first[2];    /* the characters that results of those beginnings begin with, as bits */
 } ToolRule;
@@ -65,7 +81,8 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyTypeObject *raw_type, *span_type, *scope_type, *tool_call, *llm_call, *llm_fields;
+    PyTypeObject *raw_type, *span_type, *scope_type;
+    Shape tool_call, llm_call, llm_fields;
     Py_ssize_t span_id, name, start_ns, end_ns, status, attributes, events, scope; /* places in a raw span */
     Py_ssize_t raw, kind, dialect, index, agent, holder;                           /* in a span */
     Py_ssize_t scope_name, call_name, call_id, call_arguments, call_result;
@@ -108,6 +125,12 @@ int facts_pace(PyObject *pause, PyObject *list, Py_ssize_t count, Py_ssize_t at)
 /* Asks for what will be read of the spans further on in a sequence of spans, or of groups of them: at last for the values
  * of their fields. `rules` are those of the dialects, each of which begins with its fields; or NULL. */
 void facts_soon(FactReader *self, PyObject *sequence, Py_ssize_t at, void *const *rules);
+
+/* Takes the names in a frozenset, which must live as long as the rule does. */
+int flat_rule_take(FlatRule *rule, PyObject *keys);
+/* Whether text that begins as an object does is that of arguments of which nothing has to be left out; -1 with an
+ * exception. */
+int arguments_are_plain(FactReader *self, const ToolRule *rule, PyObject *memo, PyObject *text);
 
 int tool_rule_take(ToolRule *rule, PyObject *said);
 void tool_rule_clear(ToolRule *rule);

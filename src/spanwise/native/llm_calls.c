@@ -160,7 +160,7 @@ made(FactReader *self, PyObject *span, PyObject *raw, PyObject *usage, PyObject 
                         slot(raw, self->start_ns),
                         end > start ? slot(raw, self->end_ns) : slot(raw, self->start_ns),
                         slot(raw, self->span_id)};
-    return PyObject_Vectorcall((PyObject *)self->llm_call, args, sizeof(args) / sizeof(args[0]), NULL);
+    return shape_made(&self->llm_call, args, sizeof(args) / sizeof(args[0]));
 }
 
 /* Whether all that a span says of its call is plain: what is counted apart, or is missing, takes a closer look. */
@@ -198,7 +198,7 @@ take(FactReader *self, LastScope *last, PyObject *span, PyObject *raw, PyObject 
         return plain;
     plain = is_plain(rule, values) ? cost_of(self, values, start, &cost, &estimated) : 0;
     if (plain == 1) {
-        PyObject *usage = PyObject_Vectorcall((PyObject *)self->llm_fields, values, rule->fields.count, NULL);
+        PyObject *usage = shape_made(&self->llm_fields, values, rule->fields.count);
         *call = usage == NULL ? NULL : made(self, span, raw, usage, cost, estimated);
         Py_XDECREF(usage);
         plain = *call == NULL ? -1 : 1;

@@ -13,7 +13,7 @@ facts_unsaid(FactReader *self, PyObject *calls)
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(calls); i++) {
         PyObject *call = PyList_GET_ITEM(calls, i);
-        if (!Py_IS_TYPE(call, self->tool_call))
+        if (!Py_IS_TYPE(call, self->tool_call.type))
             return PyLong_FromLong(-1);
         PyObject *result = slot(call, self->call_result), *given = slot(call, self->call_arguments);
         if (result == NULL || result == Py_None)
@@ -38,8 +38,8 @@ facts_tokens(FactReader *self, PyObject *calls)
     int sound = 1;
     for (Py_ssize_t i = 0; sound && i < PySequence_Fast_GET_SIZE(records); i++) {
         PyObject *call = PySequence_Fast_GET_ITEM(records, i);
-        PyObject *usage = Py_IS_TYPE(call, self->llm_call) ? slot(call, self->usage) : NULL;
-        sound = usage != NULL && Py_IS_TYPE(usage, self->llm_fields) && slot(usage, self->overcounted) == Py_False;
+        PyObject *usage = Py_IS_TYPE(call, self->llm_call.type) ? slot(call, self->usage) : NULL;
+        sound = usage != NULL && Py_IS_TYPE(usage, self->llm_fields.type) && slot(usage, self->overcounted) == Py_False;
         for (int kind = 0; sound && kind < TOKENS; kind++) {
             PyObject *value = slot(usage, self->tokens[kind]);
             if (value == Py_None)

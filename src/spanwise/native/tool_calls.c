@@ -65,7 +65,7 @@ tool_rule_take(ToolRule *rule, PyObject *said)
         PyErr_SetString(PyExc_ValueError, "a tool has a name, arguments, a result and an id; names are a frozenset");
         return -1;
     }
-    return 0;
+    return rule->keys == Py_None ? 0 : flat_rule_take(&rule->flat, rule->keys);
 }
 
 /* Whether the letters before a place are these small ones. */
@@ -158,46 +158,17 @@ take_result(FactReader *self, const ToolRule *rule, Work *work, PyObject **resul
     return failed < 0 ? -1 : !failed;
 }
 
-/* What the memo makes of JSON text that is an object: a new reference. It is not asked for what parses, since hardly any
- * call has the arguments of another, letter by letter, and to look that up takes half as long as to parse them. */
-static PyObject *
-decoded_of(FactReader *self, PyObject *memo, PyObject *text)
-{
-    PyObject *found = PyObject_CallOneArg(self->decode, text);
-    if (found != NULL)
-        return found;
-    PyErr_Clear();
-    return PyObject_CallMethodOneArg(memo, self->json, text);
-}
-
-/* The same of arguments. What is decoded are those of a JSON object of which nothing has to be left out. */
+/* The same of arguments, which are those of a JSON object of which nothing has to be left out: they stay as they are. */
 static int
-take_arguments(FactReader *self, const ToolRule *rule, Work *work, PyObject **arguments)
+take_arguments(FactReader *self, const ToolRule *rule, Work *work, PyObject *arguments)
 {
-    if (*arguments == Py_None)
+    if (arguments == Py_None)
         return !rule->whole;
     if (rule->keys == Py_None)
         return 1;
-    if (!PyUnicode_CheckExact(*arguments) || !PyUnicode_GET_LENGTH(*arguments) ||
-        PyUnicode_READ_CHAR(*arguments, 0) != '{')
+    if (!PyUnicode_CheckExact(arguments) || !PyUnicode_GET_LENGTH(arguments) || PyUnicode_READ_CHAR(arguments, 0) != '{')
         return 0;
-    PyObject *decoded = decoded_of(self, work->memo, *arguments), *name, *value;
-    if (decoded == NULL)
-        return -1;
-    Py_SETREF(*arguments, decoded);
-    if (!PyDict_CheckExact(decoded))
-        return 0;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(decoded, &at, &name, &value)) {
-        if (!PyUnicode_CheckExact(name))
-            return 0;
-        int odd = PySet_Contains(rule->keys, name);
-        if (odd)
-            return odd < 0 ? -1 : 0;
-        if (PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) && PyUnicode_READ_CHAR(value, 0) == '<')
-            return 0;
-    }
-    return 1;
+    return arguments_are_plain(self, rule, work->memo, arguments);
 }
 
 static int
@@ -227,7 +198,7 @@ take_values(FactReader *self, const ToolRule *rule, Work *work, PyObject **value
     if (missing > !failed)
         return 0;
     int plain = take_result(self, rule, work, &values[RESULT], failed);
-    return plain == 1 ? take_arguments(self, rule, work, &values[ARGUMENTS]) : plain;
+    return plain == 1 ? take_arguments(self, rule, work, values[ARGUMENTS]) : plain;
 }
 
 /* Whether an enclosing tool's span may be the outer half of the same call. */
@@ -253,7 +224,7 @@ is_inner(FactReader *self, Work *work, PyObject *span, PyObject *name)
                                  : PyDict_GetItemWithError(work->by_span, number);
             if (call == NULL)
                 return PyErr_Occurred() ? -1 : 0;
-            PyObject *outer = Py_IS_TYPE(call, self->tool_call) ? slot(call, self->call_name) : NULL;
+            PyObject *outer = Py_IS_TYPE(call, self->tool_call.type) ? slot(call, self->call_name) : NULL;
             return outer == NULL || !PyUnicode_CheckExact(outer) || PyUnicode_Compare(outer, name) == 0;
         }
     }
@@ -300,7 +271,7 @@ add(FactReader *self, Work *work, PyObject *span, PyObject *raw, PyObject **valu
                         work->memo,
                         slot(raw, self->span_id),
                         error};
-    PyObject *call = PyObject_Vectorcall((PyObject *)self->tool_call, args, sizeof(args) / sizeof(args[0]), NULL);
+    PyObject *call = shape_made(&self->tool_call, args, sizeof(args) / sizeof(args[0]));
     if (call == NULL)
         return -1;
     int failed = PyList_Append(work->calls, call) < 0 || PyDict_SetItem(work->by_span, number, call) < 0;
