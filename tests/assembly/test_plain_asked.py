@@ -10,9 +10,11 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from spanwise.assembly import calls, plain, spanned
+from spanwise.assembly import asked, calls, plain, spanned
 from spanwise.model.calls import ToolCall
+from spanwise.model.raw import Scope
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 from tests.assembly.plain_spans import (
@@ -37,16 +39,24 @@ def asked_in_both(run: Run, found: list[ToolCall]) -> bool:
     return either
 
 
+def one_by_one(found: list[ToolCall]) -> list[ToolCall]:
+    """The calls, each started behind the one before; some of them at once."""
+    for at, call in enumerate(found):
+        call.start_ns += 2 * at
+    return found
+
+
 CALLS = st.lists(
     st.builds(
         ToolCall,
         name=st.just("search"),
+        start_ns=st.sampled_from([0, 0, 0, 0, 0, 0, 1, 2]),
         call_id=st.sampled_from(["c1", "c1", "c2", "c2", "", None, Text("c1")]),
         raw_arguments=st.sampled_from(["{}", "{}", "{", "", {}, None, MappingProxyType({}), Text("{}")]),
         raw_result=st.sampled_from(["found", "found", "found", None, 7]),
     ),
     max_size=3,
-)
+).map(one_by_one)
 
 
 @compiled
@@ -71,7 +81,7 @@ def test_answers_of_recordings(name: str) -> None:
 def test_many_calls_of_one_answer(number: int, *, is_plain: bool) -> None:
     """An answer may ask for any number of calls in either dialect."""
     ids = [f"c{at}" for at in range(number)]
-    found = [ToolCall("search", call_id=one, raw_arguments="{}", raw_result="found") for one in ids]
+    found = one_by_one([ToolCall("search", call_id=one, raw_arguments="{}", raw_result="found") for one in ids])
     text = json.dumps([{"type": "tool_call", "id": one} for one in ids])
     flat = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant"}
     for at, one in enumerate(ids):
@@ -82,6 +92,43 @@ def test_many_calls_of_one_answer(number: int, *, is_plain: bool) -> None:
         assert is_plain == asked_in_both(run, found)
         assert not asked_in_both(run, found[1:])
         assert not asked_in_both(run, [*found, found[0]])
+
+
+LANGCHAIN = Scope("opentelemetry.instrumentation.langchain", "1", {})
+SENT = (
+    "none",
+    "it could not be executed",
+    "could not be executex",
+    "could not be execute",
+    "é could not be executed",
+    "x" * 99,
+)
+
+
+@compiled
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([LANGCHAIN, LANGCHAIN, Scope("other", "1", {})]),
+            st.sampled_from([*SENT, *(f"{text}\u20ac" for text in SENT), 7, None, Text(SENT[1]), Text("none")]),
+            st.integers(0, 2),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.booleans(),
+)
+def test_any_refusals(sent: list[tuple[Scope, object, int]], late: bool) -> None:
+    """Whether a model was told of a refused call is found alike by either way, whoever was told what."""
+    agents = [span(at, end=2000, attributes={"gen_ai.operation.name": "invoke_agent"}, parent=0) for at in (1, 2)]
+    made = [span(0, end=2000, attributes={"gen_ai.operation.name": "invoke_agent"}), *agents]
+    for number, (scope, text, agent) in enumerate(sent, start=3):
+        fields = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": "[]", "gen_ai.input.messages": text}
+        known = {key: value for key, value in fields.items() if value is not None}
+        held = MappingProxyType(known) if late else known
+        made.append(replace(span(number, start=number, end=number, parent=agent, scope=scope), attributes=held))
+    for run in trace_of(*made).runs:
+        assert not (asked_in_both(run, []) and asked.tells_refusals(run))
 
 
 @compiled
@@ -96,6 +143,7 @@ def test_odd_answers() -> None:
     assert ask(groups, [cast("ToolCall", None)], lambda one: ["c1"], bool, None) is None
     assert not ask(groups, [], lambda one: None, bool, None)
     call = ToolCall("search", call_id="c1", raw_arguments=7, raw_result="found")
+    later = ToolCall("search", call_id="c1", raw_arguments=7, raw_result="found", start_ns=1)
     assert ask(groups, [call], lambda one: ["c1"], bool, None)
     assert ask(groups, [call], lambda one: [7], bool, None) is None
     for slow, whole, pause in ((broken, bool, None), (lambda one: ["c1"], broken, None), (broken, bool, broken)):
@@ -103,4 +151,4 @@ def test_odd_answers() -> None:
             ask(groups, [call], slow, cast("Callable[[object], bool]", whole), pause)
     changing = groups * 2
     with pytest.raises(RuntimeError, match="the list changed"):
-        ask(changing, [call, call], lambda one: changing.clear() or ["c1"], bool, None)
+        ask(changing, [call, later], lambda one: changing.clear() or ["c1"], bool, None)

@@ -13,15 +13,14 @@ import msgspec
 
 from spanwise import conventions
 from spanwise.assembly.results import Talks, own_output, result_parts, since_asked
-from spanwise.conventions._genai_scopes import LANGCHAIN_JS, OPENLLMETRY_GOOGLE
+from spanwise.conventions._genai_scopes import LANGCHAIN_JS, OPENLLMETRY_GOOGLE, REFUSED, REFUSED_IN, REFUSING
 from spanwise.model.content import Message, Part
 from spanwise.model.effects import passes_control
 from spanwise.model.raw import STATUS_ERROR
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
-_LANGCHAIN = frozenset({"opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.genai.langchain"})
-_REFUSED = re.compile(r"Tool call (\S+) with id (\S+) could not be executed - arguments were malformed or truncated")
+_REFUSAL = re.compile(rf"Tool call (\S+) with id (\S+) {REFUSED} - arguments were malformed or truncated")
 
 
 class Request(msgspec.Struct):
@@ -197,7 +196,7 @@ def with_refused(run: Run, requests: list[Request]) -> list[Request]:
     found: list[Request] = []
     for number, group in enumerate(run.llm_groups):
         span = group[0]
-        for name, call_id in _REFUSED.findall(_sent_to_langchain(span)):
+        for name, call_id in _REFUSAL.findall(_sent_to_langchain(span)):
             if call_id not in known and span.agent in before:
                 at, asking = before[span.agent]
                 found.append(Request(Part("tool_call", "", call_id, name), asking.end_ns, span.agent, at))
@@ -211,16 +210,16 @@ def tells_refusals(run: Run) -> bool:
 
     What an agent's model is sent last repeats what it was told before.
     """
-    if not run.llm_groups or run.llm_groups[0][0].raw.scope.name not in _LANGCHAIN:
+    if not run.llm_groups or run.llm_groups[0][0].raw.scope.name not in REFUSING:
         return False
     last = {group[0].agent: group[0] for group in run.llm_groups}
     return any(map(_sent_to_langchain, last.values()))
 
 
 def _sent_to_langchain(span: Span) -> str:
-    text = span.raw.attributes.get("gen_ai.input.messages") if span.raw.scope.name in _LANGCHAIN else None
+    text = span.raw.attributes.get(REFUSED_IN) if span.raw.scope.name in REFUSING else None
     # Looked for from the end: of long text without it CPython skips more that way, which takes a third of the time.
-    return text if isinstance(text, str) and text.rfind("could not be executed") >= 0 else ""
+    return text if isinstance(text, str) and text.rfind(REFUSED) >= 0 else ""
 
 
 def _asked_apart(run: Run) -> dict[int, list[Part]]:

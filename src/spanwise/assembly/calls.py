@@ -38,8 +38,8 @@ from spanwise.model.trace import Run
 def tool_calls(run: Run) -> tuple[ToolCall, ...]:
     """The logical tool calls of a run, by start."""
     found = span_calls(run)
-    refusals, together = tells_refusals(run), _start_together(found)
-    if refusals or together or not _all_have_spans(run, found):
+    if not _all_have_spans(run, found):
+        refusals, together = tells_refusals(run), _start_together(found)
         requests = with_refused(run, requests_of(run)) if refusals else requests_of(run)
         talks = Talks(run)
         loose = with_handoff_spans(run, found, join(found, requests, talks)) if requests else []
@@ -114,15 +114,17 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
     """Whether it is plain, without decoding a message, that the model asked for these calls and for no others.
 
     Each answer's text, or the ids beside it, names as many calls as it requests, in the order in which they ran; every
-    one must be whole. Where this fails (agents at work side by side, calls without ids, tools of the provider), the
-    messages are read.
+    one must be whole, none may start when another does, or have been refused. Where this fails (agents at work side by
+    side, calls without ids, tools of the provider), the messages are read.
     """
     if not run.llm_groups:
         return False
     told = None
     if plain.READER is not None:
         told = plain.READER.all_have_spans(run.llm_groups, found, _asking, is_whole, run.trace.pause)
-    return _are_asked_for(run, found) if told is None else told
+    if told is None:
+        return not _start_together(found) and not tells_refusals(run) and _are_asked_for(run, found)
+    return told
 
 
 def _are_asked_for(run: Run, found: list[ToolCall]) -> bool:

@@ -9,7 +9,7 @@ from spanwise import conventions, pricing
 from spanwise.assembly.verdicts import may_say_no_such_tool, says_error
 from spanwise.conventions import CONVENTIONS
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._genai_scopes import GOOGLE
+from spanwise.conventions._genai_scopes import GOOGLE, REFUSED, REFUSED_IN, REFUSING
 from spanwise.model.calls import LLMCall, ToolCall
 from spanwise.model.content import DECODE, LLMFields
 from spanwise.model.effects import is_control
@@ -72,6 +72,7 @@ def reader_of(tools: tuple[object, ...], models: tuple[object, ...], answers: tu
         tools=tools,
         models=models,
         answers=answers,
+        refusals=(REFUSING, REFUSED_IN, REFUSED),
         control=is_control,
         failure=says_error,
         prices=_prices,

@@ -24,6 +24,10 @@ BEDROCK = frozenset(
     f"opentelemetry.instrumentation.{name}" for name in ("bedrock", "botocore.bedrock-runtime", "genai.bedrock")
 )
 """Of Bedrock's API they write `inputTokens` as it is: without what a cache took part in."""
+REFUSING = frozenset({"opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.genai.langchain"})
+"""They leave out of LangChain's answers calls whose arguments are no JSON; the model is told of them in these words."""
+REFUSED_IN = "gen_ai.input.messages"
+REFUSED = "could not be executed"
 OPENAI_JS = "@traceloop/instrumentation-openai"
 """Of the Responses API it prints the list that was sent as if a user had said it, and leaves out what is no text."""
 LANGCHAIN_JS = "@traceloop/instrumentation-langchain"

@@ -171,7 +171,10 @@ class FactReader(Protocol):
         pause: Callable[[], None] | None,
         /,
     ) -> bool | None:
-        """Whether the models of these groups asked for exactly these calls; None where that takes a closer look."""
+        """Whether models asked for exactly these calls, one after the other; None where that takes a closer look.
+
+        Not where one was told of a call that was refused.
+        """
         ...
 
     def unsaid(self, calls: list[T], /) -> int:
@@ -244,6 +247,7 @@ class Core(Protocol):
         tools: tuple[object, ...],
         models: tuple[object, ...],
         answers: tuple[object, ...],
+        refusals: tuple[Collection[str], str, str],
         control: Callable[[str], bool],
         failure: Callable[[object], bool],
         prices: Callable[[str, str | None, int], object],

@@ -5,8 +5,6 @@
 
 /* So many calls of one flattened answer are looked at. */
 #define MOST_ASKED 16
-/* What is in doubt is left to the twin. */
-#define DOUBT 2
 
 void
 answer_rule_clear(AnswerRule *rule)
@@ -338,7 +336,7 @@ asking_of(FactReader *self, PyObject *group, PyObject *slow, LastScope *last, Py
 }
 
 /* all_have_spans(groups, calls, slow, whole, pause): whether the models of these groups of spans asked for exactly
- * these calls; None where that is left to the twin. `slow` says what a span asks for, `whole` whether arguments are. */
+ * these calls, which start one after the other, and were told of none that was refused; None where that is left to the twin. `slow` says what a span asks for, `whole` whether arguments are. */
 PyObject *
 facts_all_have_spans(FactReader *self, PyObject *const *given, Py_ssize_t number)
 {
@@ -352,7 +350,11 @@ facts_all_have_spans(FactReader *self, PyObject *const *given, Py_ssize_t number
     }
     PyObject *groups = PySequence_Fast(given[0], "the groups are a sequence");
     Py_ssize_t count = groups == NULL ? 0 : PySequence_Fast_GET_SIZE(groups), at = 0;
-    int found = groups == NULL ? -1 : 1;
+    int found = groups == NULL ? -1 : start_apart(self, calls);
+    if (found == 1) {
+        int refused = were_refused(self, groups);
+        found = refused == 0 || refused == 1 ? !refused : refused;
+    }
     for (Py_ssize_t place = 0; found == 1 && place < count; place++) {
         PyObject *asking = NULL;
         Py_ssize_t asked = 0;

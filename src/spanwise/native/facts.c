@@ -158,6 +158,7 @@ facts_dealloc(FactReader *self)
     shape_clear(&self->tool_call);
     shape_clear(&self->llm_call);
     shape_clear(&self->llm_fields);
+    refusals_clear(&self->refusals);
     PyObject *held[] = {(PyObject *)self->raw_type, (PyObject *)self->span_type, (PyObject *)self->scope_type,
                         self->control,              self->failure,               self->prices,
                         self->ok,                   self->error,                 self->from_span,
@@ -222,6 +223,7 @@ find_places(FactReader *self)
         {self->span_type, "dialect", &self->dialect},    {self->span_type, "index", &self->index},
         {self->span_type, "agent", &self->agent},        {self->span_type, "holder", &self->holder},
         {self->scope_type, "name", &self->scope_name},   {self->tool_call.type, "name", &self->call_name},
+        {self->tool_call.type, "start_ns", &self->call_start},
         {self->tool_call.type, "call_id", &self->call_id},    {self->tool_call.type, "raw_result", &self->call_result},
         {self->tool_call.type, "raw_arguments", &self->call_arguments},
         {self->llm_call.type, "usage", &self->usage},         {self->llm_fields.type, "overcounted", &self->overcounted},
@@ -242,15 +244,15 @@ find_places(FactReader *self)
 static PyObject *
 facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"raw",    "span",    "scope",   "tool_call", "llm_call", "llm_fields", "tools",
-                            "models", "answers", "control", "failure",   "prices",   "decode",     NULL};
+    static char *names[] = {"raw",     "span",     "scope",   "tool_call", "llm_call", "llm_fields", "tools", "models",
+                            "answers", "refusals", "control", "failure",   "prices",   "decode",     NULL};
     PyTypeObject *raw, *span, *scope, *tool_call, *llm_call, *llm_fields;
-    PyObject *tools, *models, *answers, *control, *failure, *prices, *decode;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!O!O!OOOO:FactReader", names, &PyType_Type, &raw,
+    PyObject *tools, *models, *answers, *refusals, *control, *failure, *prices, *decode;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!O!O!O!OOOO:FactReader", names, &PyType_Type, &raw,
                                      &PyType_Type, &span, &PyType_Type, &scope, &PyType_Type, &tool_call, &PyType_Type,
                                      &llm_call, &PyType_Type, &llm_fields, &PyTuple_Type, &tools,
-                                     &PyTuple_Type, &models, &PyTuple_Type, &answers, &control, &failure, &prices,
-                                     &decode))
+                                     &PyTuple_Type, &models, &PyTuple_Type, &answers, &PyTuple_Type, &refusals,
+                                     &control, &failure, &prices, &decode))
         return NULL;
     FactReader *self = (FactReader *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -271,7 +273,7 @@ facts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self->ok == NULL || self->error == NULL || self->from_span == NULL || self->json == NULL ||
         self->mark_of_error == NULL || self->mark_of_call == NULL || shape_take(&self->tool_call, tool_call) < 0 ||
         shape_take(&self->llm_call, llm_call) < 0 || shape_take(&self->llm_fields, llm_fields) < 0 || find_places(self) < 0 ||
-        take_rules(self, tools, models, answers) < 0)
+        take_rules(self, tools, models, answers) < 0 || refusals_take(&self->refusals, refusals) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;
 }

@@ -68,6 +68,16 @@ typedef struct {
     PyObject *leaves[LEAVES]; /* texts of ASCII; all but MODEL_SPEAKS without what stands before them in a name */
 } AnswerRule;
 
+/* How models are told of calls that were refused, which their answers do not tell. */
+typedef struct {
+    PyObject *scopes;    /* a frozenset: the scopes that leave those out */
+    PyObject *attribute; /* what a model was sent */
+    PyObject *words;
+} Refusals;
+
+/* What is in doubt is left to the twin. */
+#define DOUBT 2
+
 /* So many prices are remembered. */
 #define MOST_PRICES 8
 
@@ -85,12 +95,13 @@ typedef struct {
     Shape tool_call, llm_call, llm_fields;
     Py_ssize_t span_id, name, start_ns, end_ns, status, attributes, events, scope; /* places in a raw span */
     Py_ssize_t raw, kind, dialect, index, agent, holder;                           /* in a span */
-    Py_ssize_t scope_name, call_name, call_id, call_arguments, call_result;
+    Py_ssize_t scope_name, call_name, call_id, call_start, call_arguments, call_result;
     Py_ssize_t usage, overcounted, tokens[TOKENS];
     ToolRule **tools; /* by dialect; NULL for those whose spans are never plain */
     ModelRule **models;
     AnswerRule **answers;
     Py_ssize_t count;
+    Refusals refusals;
     PyObject *control; /* whether a tool of this name steers the run */
     PyObject *failure; /* whether a result calls itself a failure */
     PyObject *prices;  /* the unit prices of a model */
@@ -138,6 +149,13 @@ int model_rule_take(ModelRule *rule, PyObject *said);
 void model_rule_clear(ModelRule *rule);
 int answer_rule_take(AnswerRule *rule, PyObject *said);
 void answer_rule_clear(AnswerRule *rule);
+
+int refusals_take(Refusals *self, PyObject *said);
+void refusals_clear(Refusals *self);
+/* Whether a model of these groups of spans was told of a refusal; DOUBT, or -1 with an exception. */
+int were_refused(FactReader *self, PyObject *groups);
+/* Whether no two of these calls start at once, nor any before the one that it stands behind; or DOUBT. */
+int start_apart(FactReader *self, PyObject *calls);
 
 PyObject *facts_tool_calls(FactReader *self, PyObject *const *given, Py_ssize_t number);
 PyObject *facts_llm_calls(FactReader *self, PyObject *const *given, Py_ssize_t number);
