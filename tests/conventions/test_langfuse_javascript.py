@@ -41,6 +41,21 @@ def test_results_by_the_name_of_the_tool() -> None:
         assert expected == [(part.id, part.name, part.value) for part in results]
 
 
+def test_an_empty_answer_is_not_what_a_tool_said() -> None:
+    """A model that said nothing in the end gave no answer: a tool's result bears the tool's name as its role."""
+    spoken = [
+        {"content": "?", "role": "user"},
+        asks(("c1", "find")),
+        {"content": "Found.", "role": "find"},
+        {"content": "", "role": "assistant"},
+    ]
+    found = generation("research_agent", type="span", output=json.dumps({"messages": spoken}))
+    assert None is langfuse.agent(found, Memo()).answer
+    spoken[-1] = {"content": "It is 4.", "role": "assistant"}
+    found = generation("research_agent", type="span", output=json.dumps({"messages": spoken}))
+    assert "It is 4." == langfuse.agent(found, Memo()).answer
+
+
 def test_retrievers() -> None:
     """LangChain's retriever is a mere span: a text went in, LangChain's documents came out."""
     documents = json.dumps([{"pageContent": "a", "metadata": {"score": 0.9}, "id": "d1"}], separators=(",", ":"))

@@ -273,8 +273,15 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
         _first(asked, attributes, "langfuse.observation.input", "langfuse.trace.input", memo=memo),
         None
         if failed
-        else _first(answered, attributes, "langfuse.observation.output", "langfuse.trace.output", memo=memo),
+        else _first(_answered, attributes, "langfuse.observation.output", "langfuse.trace.output", memo=memo),
     )
+
+
+def _answered(returned: object, memo: Memo) -> str | None:
+    """The final text in what was returned; what a tool said in LangChain's state is none, whatever its role."""
+    state = mapping_of(memo.json(returned))
+    held = items(state.get("messages")) if state is not None else None
+    return answered(returned if state is None or held is None else {**state, "messages": with_results(held)}, memo)
 
 
 def _first(read: Callable[[object, Memo], str | None], attributes: Attributes, *keys: str, memo: Memo) -> str | None:
