@@ -152,3 +152,23 @@ def test_the_retriever_of_llama_index() -> None:
     assert [("Q", [("n1", 0.5)])] == [
         (one.query, [(it.id, it.score) for it in one.documents or ()]) for one in run.retrievals
     ]
+
+
+def test_a_typed_answer_of_langchain_in_javascript() -> None:
+    """The model's last answer asks for the tool that types it: what the step that ended last returned is the answer."""
+    returned = {"messages": [{"role": "user", "content": "?"}], "structuredResponse": {"n": 4}}
+    state = {"gen_ai.operation.name": "workflow", "traceloop.entity.output": json.dumps(returned)}
+    scope = Scope(LANGCHAIN_JS, "0.27.0", {})
+    asked = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": "?"}]}]),
+        "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [], "finish_reason": "tool_call"}]),
+        "gen_ai.response.finish_reasons": ("tool_call",),
+    }
+    run = run_of(
+        span(1, end=100, attributes={}),
+        span(2, parent=1, end=90, attributes=state, scope=scope),
+        span(3, parent=1, end=30, attributes=asked, scope=scope),
+        step(40, {"role": "user", "content": "?"}),
+    )
+    assert '{"n":4}' == run.answer

@@ -14,7 +14,7 @@ from typing import cast
 from spanwise import conventions
 from spanwise.assembly import llms, templates
 from spanwise.conventions import first_user_text, last_answer_text, llama_index, quarkus
-from spanwise.conventions._genai_scopes import asks_for_tools
+from spanwise.conventions._genai_scopes import LANGCHAIN_JS, asks_for_tools
 from spanwise.conventions._langchain import as_json, returned
 from spanwise.conventions._openinference_messages import LLAMA_INDEX
 from spanwise.conventions._smolagents import task_in
@@ -166,7 +166,7 @@ def recorded_answer(run: Run) -> str | None:
         said = last_answer_text(llms.messages(run, last).output)
         if said and not _is_cut(last, said) and not asks_unsaid(run, last):
             return said
-    said = _steering_answer(run) or _typed_answer(run)
+    said = _steering_answer(run) or _typed_answer(run) or _state_answer(run)
     if said:
         return said
     return _runners_answer(run, inside, groups[-1][0].start_ns if groups else 0) or _answered_beside(run)
@@ -277,6 +277,12 @@ def _typed_answer(run: Run) -> str | None:
         return as_json(call.result)
     said = returned(run.root_span.raw)
     return said if call.arguments and run.trace.memo.json(said) == call.arguments else None
+
+
+def _state_answer(run: Run) -> str | None:
+    """What the step of LangChain in JavaScript that ended last returned: OpenLLMetry's have none around them."""
+    steps = [span for span in run.by_kind.get("other", ()) if span.raw.scope.name == LANGCHAIN_JS]
+    return _agent(run, max(steps, key=lambda span: span.end_ns)).answer if steps else None
 
 
 def _may_answer(call: ToolCall) -> bool:
