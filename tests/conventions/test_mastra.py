@@ -136,6 +136,47 @@ def test_an_answer_without_a_word() -> None:
     assert "" == conventions.agent(found, Memo(), conventions.classify(found)[0]).answer
 
 
+def test_tokens_of_an_agent_called_as_a_tool() -> None:
+    """A loop's usage is that of its own calls: an agent below one of its tools counts besides."""
+    loop = {"mastra.span.type": "model_generation", "gen_ai.operation.name": "chat"}
+    tree = [
+        at_place(1, end=99, attributes={"mastra.span.type": "agent_run"}),
+        at_place(2, parent=1, end=90, attributes={**loop, "gen_ai.usage.input_tokens": 30}),
+        at_place(3, parent=2, end=80, attributes={"mastra.span.type": "tool_call", "gen_ai.tool.name": "agent-b"}),
+        at_place(4, parent=3, end=70, attributes={"mastra.span.type": "agent_run"}),
+        at_place(5, parent=4, end=60, attributes={**loop, "gen_ai.usage.input_tokens": 12}),
+    ]
+    assert 42 == run_of(*tree).tokens.input
+
+
+def test_an_answer_that_is_an_object() -> None:
+    """A typed answer is what the agent returned, not the text that a model made it of."""
+    returned = json.dumps({"text": "It is 7.", "object": {"n": 7}, "files": []})
+    assert AgentFields(answer='{"n":7}') == mastra.agent(span("agent_run", **{OUTPUT: returned}), Memo())
+
+
+def test_a_call_that_waits_for_leave() -> None:
+    """A step that waits for somebody's leave has no answer: the piece of its stream tells what was asked for."""
+    asked_for = {"toolName": "pay", "toolCallId": "c2", "toolInput": {"usd": 3}}
+    waiting = {"status": "suspended", "reason": "tool-call-approval", "toolName": "pay", "toolCallId": "c2"}
+    piece = {"mastra.span.type": "model_chunk", "mastra.model_chunk.output": json.dumps(asked_for)}
+    repeated = {"mastra.span.type": "model_chunk", "mastra.model_chunk.output": '{"toolName":"pay","args":{"usd":3}}'}
+    run = run_of(
+        at_place(1, attributes={"mastra.span.type": "agent_run", OUTPUT: json.dumps(waiting)}),
+        at_place(2, parent=1, end=9, attributes={"mastra.span.type": "model_step"}),
+        at_place(3, parent=2, end=8, attributes={"mastra.span.type": "model_inference"}),
+        at_place(4, parent=3, end=5, attributes=piece),
+        at_place(5, parent=3, end=6, attributes=repeated),
+    )
+    assert [("pay", {"usd": 3}, "c2", "unknown")] == [
+        (call.name, call.arguments, call.call_id, call.status) for call in run.tool_calls
+    ]
+    assert run.answer is None
+    why = {one.field: one.why for one in run.missing}
+    assert "The run ended on a request for tools: no answer followed." == why["answer"]
+    assert "The run ended on a request for tools: no result followed." == why["results"]
+
+
 @pytest.mark.parametrize(
     ("recorded_text", "last", "answer"),
     [

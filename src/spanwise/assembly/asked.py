@@ -36,7 +36,7 @@ def requests_of(run: Run) -> list[Request]:
     """Every tool call that the models of a run asked for, in order."""
     out: list[Request] = []
     memo = run.trace.memo
-    apart, silent, cut = _asked_apart(run), set[int](), set[int]()
+    apart, silent, cut = asked_apart(run), set[int](), set[int]()
     for number, group in enumerate(run.trace.paced(run.llm_groups)):
         heard = False
         if group[0].raw.scope.name == OPENLLMETRY_GOOGLE:
@@ -222,7 +222,7 @@ def _sent_to_langchain(span: Span) -> str:
     return text if isinstance(text, str) and text.rfind(REFUSED) >= 0 else ""
 
 
-def _asked_apart(run: Run) -> dict[int, list[Part]]:
+def asked_apart(run: Run) -> dict[int, list[Part]]:
     """Requests that have spans of their own, by the model's span above them."""
     found: dict[int, list[Part]] = {}
     for span in run.by_kind.get("other", ()):

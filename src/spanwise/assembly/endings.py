@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from spanwise import conventions
-from spanwise.assembly import texts
+from spanwise.assembly import asked, texts
 from spanwise.conventions._parts import OPENAI_AGENTS
 from spanwise.model.content import Message, Part
 from spanwise.model.span import RUN_KINDS, Span
@@ -68,7 +68,11 @@ def asked_last(run: Run) -> list[Part]:
         ended = takewhile(lambda calls: calls, (_calls_in(message) for message in reversed(said)))
         return [part for calls in ended for part in calls]
     last = run.llm_groups[-1] if run.llm_groups else ()
-    return [part for span in last for part in conventions.requests(span.raw, run.trace.memo, span.dialect) or ()]
+    told = [part for span in last for part in conventions.requests(span.raw, run.trace.memo, span.dialect) or ()]
+    if told or not last:
+        return told
+    apart = asked.asked_apart(run)
+    return [part for span in last for part in apart.get(span.index, ())]
 
 
 def _calls_in(message: Message) -> list[Part]:

@@ -148,7 +148,7 @@ def _results(run: Run) -> Missing | None:
     cut = [call.name for call in silent if call.result_state == "truncated"]
     why = f"The results of {_count(cut)} were cut." if cut else f"Results are not recorded for {_count(names)}."
     known = {_scope(run, call) for call in calls if call.span >= 0 and call.result_state == "present"}
-    is_on = not cut and all(call.span >= 0 and _scope(run, call) in known for call in silent)
+    is_on = not cut and known and all(call.span < 0 or _scope(run, call) in known for call in silent)
     return Missing(field="results", why=why, switch="" if is_on else run.content_switch)
 
 

@@ -12,21 +12,23 @@ from collections.abc import Mapping
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._langchain import as_json
 from spanwise.conventions._messages import items, messages_of
 from spanwise.conventions._payloads import answered, asked
 from spanwise.conventions._values import first_text, mapping_of, text_of
-from spanwise.model.content import AgentFields, ContextFields, Memo, Message, Messages
+from spanwise.model.content import AgentFields, ContextFields, LLMFields, Memo, Message, Messages, Part
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 
 _TYPE = "mastra.span.type"
 _METADATA = "mastra.metadata."
+_LOOPS = ("model_generation", "llm_generation")
 _KINDS: Mapping[str, Kind] = {
     "agent_run": "agent",
     "model_step": "llm",
     "model_inference": "llm",
     **dict.fromkeys(("tool_call", "mcp_tool_call", "provider_tool_call"), "tool"),
-    **dict.fromkeys(("model_generation", "llm_generation", "workflow_run", "workflow_step"), "workflow"),
+    **dict.fromkeys((*_LOOPS, "workflow_run", "workflow_step"), "workflow"),
     **dict.fromkeys(("workflow_conditional", "workflow_parallel", "workflow_loop"), "workflow"),
     **dict.fromkeys(("scorer_run", "scorer_step", "classifier_evaluation"), "evaluation"),
     "rag_embedding": "embedding",
@@ -71,20 +73,46 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     return messages_of([{"role": "assistant", "content": text, "tool_calls": calls}], memo)
 
 
+def llm(span: RawSpan, memo: Memo) -> LLMFields:
+    """Model and tokens; a loop's are those of its own calls, without those of the agents that it called as tools."""
+    said = _genai.llm(span, memo)
+    said.own = span.attributes.get(_TYPE) in _LOOPS
+    return said
+
+
+def requested(span: RawSpan, memo: Memo) -> Part | None:
+    """The tool call that a piece of a stream asks for: a step that waits for somebody's leave records no answer."""
+    if span.attributes.get(_TYPE) != "model_chunk":
+        return None
+    fields = mapping_of(memo.json(_own(span, "output"))) or {}
+    name = text_of(fields.get("toolName"))
+    if name is None or "toolInput" not in fields:
+        return None
+    return Part("tool_call", id=text_of(fields.get("toolCallId")), name=name, value=fields["toolInput"])
+
+
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
     """Name, question and answer of an agent or a workflow."""
     given, got = _own(span, "input"), _own(span, "output")
     return AgentFields(
         agent_name(span),
         None if given is None else asked(given, memo),
-        None if got is None else answered(got, memo) or _silence(got, memo),
+        None if got is None else _returned(got, memo),
     )
 
 
-def _silence(got: object, memo: Memo) -> str | None:
-    """The empty text that an agent returned: no other dialect on the span knows a better answer."""
+def _returned(got: object, memo: Memo) -> str | None:
+    """What an agent returned: an object that was asked for, else a text, which may be empty.
+
+    A model of its own may have made the object of the text. Of a run that waits for somebody's leave the state is no
+    answer.
+    """
     fields = mapping_of(memo.json(got))
-    return "" if fields is not None and fields.get("text") == "" and not fields.get("object") else None
+    if fields is None:
+        return answered(got, memo)
+    if fields.get("object") is not None:
+        return as_json(fields["object"])
+    return "" if fields.get("text") == "" or fields.get("status") == "suspended" else answered(got, memo)
 
 
 def agent_name(span: RawSpan) -> str | None:
@@ -117,6 +145,8 @@ CONVENTION = Convention(
     keys=(_TYPE,),
     kind=kind,
     failed=failed,
+    llm=llm,
+    asked=requested,
     messages=messages,
     output=output,
     agent=agent,
