@@ -47,4 +47,6 @@ def test_a_guardrail_that_tripped() -> None:
     reasons = {why.split(":")[0].rstrip(".") for why, _ in found.values()}
     assert {"A guardrail stopped the run before a model was asked"} == reasons
     assert {""} == {switch for _, switch in found.values()}
+    in_javascript = 'Error in agent run: {"error":"InputGuardrailTripwireTriggered: Input guardrail triggered: {}"}'
+    assert found == stopped(in_javascript)
     assert "" not in {switch for _, switch in stopped("Connection lost").values()}

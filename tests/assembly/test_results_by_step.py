@@ -40,6 +40,20 @@ def test_calls_without_ids() -> None:
     assert ["call_1", "call_2"] == ids(run)
 
 
+def test_a_clock_of_whole_milliseconds() -> None:
+    """In JavaScript a model call may seem to start before the one ended whose calls it was told the results of."""
+    first, second = ([asks((None, name, {}))] for name in ("search", "add"))
+    answers = [user("go"), *first, returns(("", "found")), *second, returns(("", "2"))]
+    calls = [
+        chat(2, parent=1, got=first),
+        chat(1_000_000, parent=1, sent=answers[:3], got=second),
+        chat(2_000_000, parent=1, sent=answers, got=[says("done")]),
+    ]
+    for call, end_ns in zip(calls, (1_400_000, 2_600_000, 3_000_000), strict=True):
+        call.end_ns = end_ns
+    assert [("search", {}, "found", "ok"), ("add", {}, 2, "ok")] == told(run_of(span(1, end=9_000_000), *calls))
+
+
 def test_results_that_do_not_fit() -> None:
     """Another number of results, a result of a known call, or another tool's name answers nothing."""
     one = returns(("call_1", "found"))

@@ -144,11 +144,12 @@ def test_empty_values_that_are_left_out(scope: str) -> None:
 
 
 @pytest.mark.parametrize(("total", "output", "thoughts"), [(320, 20, 5), (315, 15, None), (None, 15, None)])
-def test_thoughts_that_google_counts_apart(total: int | None, output: int, thoughts: int | None) -> None:
+@pytest.mark.parametrize("scope", [_genai_scopes.OPENLLMETRY_GOOGLE, _genai_scopes.GOOGLE_JS])
+def test_thoughts_that_google_counts_apart(total: int | None, output: int, thoughts: int | None, scope: str) -> None:
     """OpenLLMetry leaves the model's thoughts out of the output; the total of all tokens holds them."""
     usage = {"input_tokens": 300, "output_tokens": 15, "total_tokens": total}
     counted = {f"gen_ai.usage.{key}": count for key, count in usage.items() if count is not None}
-    one = made("chat", scope=_genai_scopes.OPENLLMETRY_GOOGLE, attributes={"gen_ai.operation.name": "chat", **counted})
+    one = made("chat", scope=scope, attributes={"gen_ai.operation.name": "chat", **counted})
     read = _genai.llm(one, Memo())
     assert (300, output, thoughts) == (read.input_tokens, read.output_tokens, read.reasoning_tokens)
 
@@ -274,6 +275,37 @@ def test_switches_of_their_own() -> None:
     assert "=true and export the log events" in conventions.content_switch(span(1, scope=of_go), some=False)
     generic = conventions.content_switch(made(attributes={"gen_ai.operation.name": "chat"}), some=False)
     assert generic.startswith("Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=")
+
+
+def test_the_switch_of_openllmetrys_clients_in_javascript() -> None:
+    """They record all content or none: where some shows, the switch is on and would give no more."""
+    one = made(scope=_genai_scopes.OPENAI_JS, attributes={"gen_ai.operation.name": "chat"})
+    assert "TRACELOOP_TRACE_CONTENT" in conventions.content_switch(one, some=False)
+    assert "" == conventions.content_switch(one, some=True)
+
+
+def test_tokens_that_instrumentations_in_javascript_do_not_count() -> None:
+    """Whatever the client reports, some streams are recorded without tokens: another way to call the model helps."""
+    chat, model = {"gen_ai.operation.name": "chat"}, {"gen_ai.response.model": "m"}
+    streamed = {"llm.invocation_parameters": json.dumps({"stream": True}, separators=(",", ":"))}
+    openinference = "@arizeai/openinference-instrumentation-openai"
+    found = [
+        _genai_scopes.usage_switch(made(scope=scope, attributes={**chat, **more}))
+        for scope, more in (
+            *((_genai_scopes.OPENAI_JS, more) for more in ({}, model)),
+            *((openinference, more) for more in (streamed, {})),
+            *((scope, {}) for scope in (_genai_scopes.LANGCHAIN_JS, "other")),
+        )
+    ]
+    expected = [
+        "OpenLLMetry records nothing",
+        None,
+        "OpenInference counts no tokens",
+        None,
+        "Instrument the model",
+        None,
+    ]
+    assert expected == [said and said[: len(begin or "")] for said, begin in zip(found, expected, strict=True)]
 
 
 def test_requests_of_bedrocks_streams() -> None:

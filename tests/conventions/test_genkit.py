@@ -88,6 +88,10 @@ def test_a_model() -> None:
     used = {"inputTokens": 9, "outputTokens": 2, "thoughtsTokens": 1, "cachedContentTokens": 4}
     other = span("model", got={"usage": used}, name="vertexai/publishers/google/gemini")
     assert LLMFields("gemini", "vertexai", 9, 2, 4, None, 1) == genkit.llm(other, Memo())
+    beside = span("model", got={"usage": {**used, "totalTokens": 12}}, name="googleai/gemini")
+    assert LLMFields("gemini", "googleai", 9, 3, 4, None, 1) == genkit.llm(beside, Memo())
+    within = span("model", got={"usage": {**used, "totalTokens": 11}}, name="openai/gpt")
+    assert LLMFields("gpt", "openai", 9, 2, 4, None, 1) == genkit.llm(within, Memo())
     details = {"prompt_tokens_details": {"cached_tokens": 3}, "completion_tokens_details": {"reasoning_tokens": 1}}
     other = span(
         "model", got={"usage": {"inputTokens": 9, "outputTokens": 2}, "raw": {"usage": details}}, name="acme/m"
@@ -118,6 +122,13 @@ def test_other_parts_and_older_answers() -> None:
     assert (Message("assistant", parts),) == genkit.output(older, Memo())
     assert None is genkit.output(span("model", got={"candidates": []}), Memo())
     assert Messages() == genkit.messages(span("model"), Memo())
+
+
+def test_texts_of_a_stream() -> None:
+    """What was streamed stands in pieces in what it came to: they are one text, with nothing between them."""
+    said = [{"text": "France had 68"}, {"text": ".4 million"}, {"reasoning": "hm"}, {"text": "!"}]
+    (message,) = genkit.output(span("model", got={"message": {"role": "model", "content": said}}), Memo()) or ()
+    assert (Part("text", "France had 68.4 million"), Part("reasoning", "hm"), Part("text", "!")) == message.parts
 
 
 def test_flows_and_agents() -> None:

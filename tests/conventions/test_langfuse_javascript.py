@@ -99,3 +99,13 @@ def test_a_typed_answer() -> None:
     ]
     root = generation("helper", type="agent", output=json.dumps({"messages": said}))
     assert '{"a":1}' == run_of(root).answer
+
+
+def test_a_typed_answer_of_a_response() -> None:
+    """Of OpenAI's Responses API the wrapper records the text alone, be it an object of the app's own."""
+    typed, parameters = '{"population":68400000}', '{"store":true,"truncation":"disabled"}'
+    for more, text in (({"model.parameters": parameters}, typed), ({}, None)):
+        got = langfuse.output(generation("OpenAI.responses", output=typed, **more), Memo())
+        assert text == (got[0].text if got else None)
+    for untold in ("[1]", 7):
+        assert None is langfuse.output(generation(output=untold, **{"model.parameters": parameters}), Memo())

@@ -78,6 +78,16 @@ def test_one_event_for_all_messages() -> None:
         assert Messages((text("user", "hi"),), (text("assistant", "so"),)) == found
 
 
+def test_an_event_for_each_item_of_an_answer() -> None:
+    """OpenAI's instrumentation in JavaScript tells each item of a streamed response alone: all are the answer."""
+    events = [
+        RawEvent("d", at, {"gen_ai.output.messages": [{"role": "assistant", "content": said}]})
+        for at, said in enumerate(("so", "thus", "so"))
+    ]
+    expected = (text("assistant", "so"), text("assistant", "thus"))
+    assert expected == operation_details(span(1, events=events), Memo()).output
+
+
 @pytest.mark.parametrize(
     ("recorded", "definition"),
     [

@@ -198,7 +198,7 @@ def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request], talks: T
         part = pop_result(results, request.part.id, request.agent) if request.part.id else None
         renamed = told.get(id(request))
         if part is None and renamed is None:
-            part = named_result(talks, (request.part, request.agent, request.at_ns))
+            part = named_result(talks, (request.part, request.agent, request.at_ns, request.group))
         call = _message_call(run, request, part or renamed, listening)
         call.call_id = renamed.id or call.call_id if renamed is not None else call.call_id
         if part is None and request.part.id is not None and call.name in spanned:
@@ -211,7 +211,7 @@ def _told_by_step(talks: Talks, loose: Sequence[Request], results: Mapping[str, 
     """For the requests that no result answers by its id, by their place in memory, the result by order."""
     silent = [one for one in loose if not one.part.id or one.part.id not in results]
     known = {one.part.id for one in loose}
-    found = results_by_step(talks, [(one.part, one.agent, one.at_ns) for one in silent], known)
+    found = results_by_step(talks, [(one.part, one.agent, one.at_ns, one.group) for one in silent], known)
     return {id(silent[place]): part for place, part in found.items()}
 
 

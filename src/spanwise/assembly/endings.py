@@ -14,7 +14,8 @@ from spanwise.model.trace import Run
 
 _WORDS = frozenset({"text", "other"})
 _BARE = _WORDS | {"tool_call"}
-_TRIPPED = "Guardrail tripwire triggered"
+_TRIPPED = ("Guardrail tripwire triggered", "InputGuardrailTripwireTriggered")
+"""How the error of an agent says it, in Python and in JavaScript."""
 
 
 def ended_in_failure(run: Run) -> bool:
@@ -28,7 +29,7 @@ def unasked(run: Run) -> str:
     if run.llm_groups or all(span.raw.scope.name not in OPENAI_AGENTS for span in run.by_kind.get("agent", ())):
         return ""
     errors = (run.trace.facts.span_error(span) for span in run.of_kinds(RUN_KINDS))
-    tripped = any(error is not None and error.message.startswith(_TRIPPED) for error in errors)
+    tripped = any(error is not None and any(mark in error.message for mark in _TRIPPED) for error in errors)
     return "A guardrail stopped the run before a model was asked" if tripped else ""
 
 

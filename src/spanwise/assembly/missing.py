@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from spanwise import conventions
 from spanwise.assembly import cuts, endings, llms, texts
 from spanwise.conventions import litellm, quarkus
-from spanwise.conventions._genai_scopes import USAGE_SWITCHES, client_switch, may_have_asked
+from spanwise.conventions._genai_scopes import client_switch, may_have_asked, usage_switch
 from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
@@ -257,8 +257,9 @@ def _tokens(run: Run) -> Missing | None:
 
 
 def _usage_switch(run: Run) -> str:
-    own = {USAGE_SWITCHES.get(span.raw.scope.name, _USAGE_SWITCH) for span in run.llm_groups[-1]}
-    return own.pop() if len(own) == 1 else _USAGE_SWITCH
+    own = {usage_switch(span.raw) for span in run.llm_groups[-1]}
+    found = own.pop() if len(own) == 1 else None
+    return _USAGE_SWITCH if found is None else found
 
 
 def _some_tokens(run: Run) -> Missing | None:

@@ -16,6 +16,8 @@ from spanwise.model.span import RUN_KINDS, Span, SpanError
 from spanwise.model.trace import Run
 
 _USERS = frozenset({"user", "human"})
+_TICK_NS = 1_000_000
+"""Spans of JavaScript start at whole milliseconds, and end at a finer clock."""
 _RESULT_MARKS = ("result", "response", "Response", "output", '"tool"')
 Result: TypeAlias = tuple[int, Part]  # the agent that was told it, and what it was told
 
@@ -59,14 +61,23 @@ class Talks:
 
     def next_of(self, agent: int, start_ns: int) -> int | None:
         """The agent's first call that starts no earlier than a time."""
+        own = self._starts_of(agent)
+        at = bisect_left(own, (start_ns, -1))
+        return own[at][1] if at < len(own) else None
+
+    def answer_to(self, agent: int, end_ns: int, number: int) -> int | None:
+        """The agent's first call after another one, by a clock that may have told its start in whole milliseconds."""
+        own = self._starts_of(agent)
+        at = bisect_left(own, (end_ns - _TICK_NS, -1))
+        return next((later for _, later in own[at:] if later > number), None)
+
+    def _starts_of(self, agent: int) -> Sequence[tuple[int, int]]:
         if self._starts is None:
             self._starts = {}
             for number in range(len(self)):
                 span = self.span(number)
                 self._starts.setdefault(span.agent, []).append((span.start_ns, number))
-        own = self._starts.get(agent, [])
-        at = bisect_left(own, (start_ns, -1))
-        return own[at][1] if at < len(own) else None
+        return self._starts.get(agent, ())
 
     def last_heard(self) -> dict[int, int]:
         """For each agent its last call whose input is recorded."""
@@ -140,8 +151,8 @@ def _questions(spoken: Sequence[Message]) -> list[int]:
     return [at for at, message in enumerate(spoken) if message.role in _USERS and message.text]
 
 
-Asked: TypeAlias = tuple[Part, int, int]
-"""The request for a call, the agent, and the time from which its result may be told."""
+Asked: TypeAlias = tuple[Part, int, int, int]
+"""The request for a call, the agent, the time from which its result may be told, and the number of the asking call."""
 Wanted: TypeAlias = tuple[str, int, int]
 """A call id, the agent, and the time from which its result may be told."""
 
@@ -222,8 +233,8 @@ def results_by_step(talks: Talks, asked: Sequence[Asked], known: AbstractSet[str
     if not talks.by_models:
         return {}
     steps: dict[int, list[int]] = {}
-    for place, (_, agent, at_ns) in enumerate(asked):
-        at = talks.next_of(agent, at_ns)
+    for place, (_, *asking) in enumerate(asked):
+        at = talks.answer_to(*asking)
         if at is not None:
             steps.setdefault(at, []).append(place)
     found: dict[int, Part] = {}
@@ -239,8 +250,8 @@ def results_by_step(talks: Talks, asked: Sequence[Asked], known: AbstractSet[str
 
 def named_result(talks: Talks, asked: Asked) -> Part | None:
     """The result without an id that names the tool which was asked for, told right after that: what became of it."""
-    part, agent, at_ns = asked
-    at = talks.next_of(agent, at_ns) if talks.by_models else None
+    part, *asking = asked
+    at = talks.answer_to(*asking) if talks.by_models else None
     told = () if at is None else _trailing_results(talks.told(at))
     return next((one for one in reversed(told) if one.id is None and one.name == part.name), None)
 

@@ -397,4 +397,4 @@ def content_switch(span: RawSpan, *, some: bool) -> str:
     """The setting that would make the span's instrumentation record content, given whether some is recorded."""
     spoken = (c for c in dialects(span) if c is CONVENTIONS[-1] or c.kind(span) is not None)
     switches = ("" if some and c.records_all else c.content_switch for c in spoken if c.content_switch)
-    return _genai_scopes.content_switch(span) or next(switches, "")
+    return next(switches, "") if (own := _genai_scopes.content_switch(span, some=some)) is None else own

@@ -19,6 +19,9 @@ GOOGLE = frozenset(f"opentelemetry.instrumentation.google_{name}" for name in ("
 SPARING = frozenset(f"opentelemetry.instrumentation.{name}" for name in ("botocore.bedrock-runtime", "openai_v2"))
 """They leave out what is empty: arguments, and results of tools."""
 OPENLLMETRY_GOOGLE = "opentelemetry.instrumentation.google_generativeai"
+GOOGLE_JS = "@traceloop/instrumentation-google-generativeai"
+_THOUGHTLESS = frozenset({OPENLLMETRY_GOOGLE, GOOGLE_JS})
+"""Of the output they write what Google's API counts without the model's thoughts, which the total holds."""
 OPENLLMETRY_BEDROCK = "opentelemetry.instrumentation.bedrock"
 BEDROCK = frozenset(
     f"opentelemetry.instrumentation.{name}" for name in ("bedrock", "botocore.bedrock-runtime", "genai.bedrock")
@@ -45,7 +48,7 @@ ANTHROPIC_JS = "@traceloop/instrumentation-anthropic"
 """Of a stream it records a request as it began: without the arguments, and without a reason for its end."""
 APART = BEDROCK | {ANTHROPIC_JS}
 """They count the tokens of a cache beside the input, as the provider does."""
-RECKONED = APART | {OPENLLMETRY_GOOGLE}
+RECKONED = APART | _THOUGHTLESS
 """What they count of a model call does not stand as it is."""
 OPENLIT = frozenset(f"openlit.instrumentation.{name}" for name in ("bedrock", "groq", "ollama"))
 """OpenLIT's of clients whose answers it records without what was asked for."""
@@ -75,6 +78,11 @@ _KERNEL_LOGS = (
 )
 TRANSCRIPT = "spanwise.chat"
 """The spans that are made of a chat transcript, which no instrumentation recorded."""
+_OPENLLMETRY_JS = (
+    *(OPENAI_JS, ANTHROPIC_JS, GOOGLE_JS),
+    *(f"@traceloop/instrumentation-{name}" for name in ("bedrock", "cohere", "together")),
+)
+"""OpenLLMetry's of clients in JavaScript, which speak the generic dialect alone: content is recorded, or all is not."""
 CONTENT_SWITCHES: Mapping[str, str] = {
     TRANSCRIPT: "Keep every message of the conversation in the transcript, with the results of its tools.",
     "AzureAIOpenTelemetryTracer": AZURE_LANGCHAIN,
@@ -94,6 +102,10 @@ CONTENT_SWITCHES: Mapping[str, str] = {
     ),
     "semantic_kernel.utils.telemetry.model_diagnostics.decorators": _KERNEL_LOGS,
     KERNEL_FUNCTION: _KERNEL_LOGS,
+    "@opentelemetry/instrumentation-openai": (
+        "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true, and export the log events of the instrumentation."
+    ),
+    **dict.fromkeys(_OPENLLMETRY_JS, "Set TRACELOOP_TRACE_CONTENT=true, or traceContent of the instrumentation."),
 }
 """What to do about missing content, for scopes that speak the generic dialect and have a switch of their own."""
 _CONTENT_SWITCHES_OF: Mapping[tuple[str, str | None], str] = {
@@ -105,11 +117,13 @@ _CONTENT_SWITCHES_OF: Mapping[tuple[str, str | None], str] = {
 """The same for one scope name in one language."""
 
 
-def content_switch(span: RawSpan) -> str:
-    """The switch of the span's own scope; empty where its dialect's is right."""
+def content_switch(span: RawSpan, *, some: bool) -> str | None:
+    """The switch of the span's own scope, empty where it is on as some content shows; None: its dialect's is right."""
     scope = span.scope
+    if some and scope.name in _OPENLLMETRY_JS:
+        return ""
     by_language = _CONTENT_SWITCHES_OF.get((scope.name, text_of(scope.resource.get("telemetry.sdk.language"))))
-    return by_language or CONTENT_SWITCHES.get(scope.name, "")
+    return by_language or CONTENT_SWITCHES.get(scope.name)
 
 
 _CLIENT_SWITCHES: Mapping[str, str] = {
@@ -118,11 +132,25 @@ _CLIENT_SWITCHES: Mapping[str, str] = {
 }
 
 
-USAGE_SWITCHES: Mapping[str, str] = {
+_USAGE_SWITCHES: Mapping[str, str] = {
     "openinference.instrumentation.dspy": "",
+    LANGCHAIN_JS: "Instrument the model client as well as the agent framework.",
     TRANSCRIPT: "Keep `usage` with the transcript, or with its messages.",
 }
 """What to do about missing tokens, for scopes that never count any, whatever the client reports."""
+_OPENINFERENCE_JS = "@arizeai/openinference-instrumentation-openai"
+_UNCOUNTED_JS = "OpenInference counts no tokens of streamed chat completions in JavaScript: do not stream them."
+_STREAMED_JS = "OpenLLMetry records nothing of streamed responses in JavaScript: do not stream them."
+
+
+def usage_switch(span: RawSpan) -> str | None:
+    """What to do about tokens that a model's span does not count; None where its client does not report them."""
+    scope = span.scope.name
+    if scope == OPENAI_JS and "gen_ai.response.model" not in span.attributes:
+        return _STREAMED_JS
+    if scope == _OPENINFERENCE_JS and '"stream":true' in str(span.attributes.get("llm.invocation_parameters")):
+        return _UNCOUNTED_JS
+    return _USAGE_SWITCHES.get(scope)
 
 
 def is_function(span: RawSpan) -> bool:
@@ -291,8 +319,7 @@ def with_cached(used: LLMFields, span: RawSpan) -> LLMFields:
     """What a model call used, cached tokens inside the input also where they were counted beside it."""
     if span.scope.name in APART and used.input_tokens is not None:
         used.input_tokens += (used.cache_read_tokens or 0) + (used.cache_write_tokens or 0)
-    if span.scope.name == OPENLLMETRY_GOOGLE and used.input_tokens is not None and used.output_tokens is not None:
-        # Of the output it writes what Google's API counts without the model's thoughts, which the total holds.
+    if span.scope.name in _THOUGHTLESS and used.input_tokens is not None and used.output_tokens is not None:
         total = span.attributes.get("gen_ai.usage.total_tokens")
         thoughts = total - used.input_tokens - used.output_tokens if isinstance(total, int) else 0
         if thoughts > 0:

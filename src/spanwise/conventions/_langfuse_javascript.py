@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from spanwise.conventions._messages import ROLES, items
 from spanwise.conventions._values import mapping_of, text_of
-from spanwise.model.content import Message
+from spanwise.model.content import Message, Part
 from spanwise.model.raw import RawSpan
 
 _RESPONSES = '"truncation":'
@@ -53,6 +53,14 @@ def told_apart(got: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
     """The answer; None where the arguments of a stream's parallel calls stand behind each other below one name."""
     parts = (part for message in got or () for part in message.parts if part.type == "tool_call")
     return None if any(isinstance(part.value, str) and "}{" in part.value for part in parts) else got
+
+
+def typed_response(span: RawSpan, got: object) -> tuple[Message, ...] | None:
+    """A typed answer of OpenAI's Responses API: the wrapper records its text alone, which is an object of any form."""
+    said = span.attributes.get("langfuse.observation.model.parameters")
+    if not isinstance(got, str) or got[:1] != "{" or not isinstance(said, str) or _RESPONSES not in said:
+        return None
+    return (Message("assistant", (Part("text", got),)),)
 
 
 def leaves_requests_out(span: RawSpan) -> bool:

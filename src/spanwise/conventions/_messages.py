@@ -242,13 +242,16 @@ def told_in(value: object, *, failed: bool) -> tuple[object, bool]:
 def operation_details(span: RawSpan, memo: Memo) -> Messages:
     """Messages from events that carry a whole side: `gen_ai.input.messages`, `gen_ai.output.messages`.
 
-    Before 1.28 the convention had the events `gen_ai.content.prompt` and `gen_ai.content.completion` instead.
+    Before 1.28 the convention had the events `gen_ai.content.prompt` and `gen_ai.content.completion` instead. In
+    JavaScript each item of a streamed response has an event of its own.
     """
-    sent = got = None
+    sent: tuple[Message, ...] | None = None
+    got: list[Message] = []
     for event in span.events:
         sent = sent or messages_of(_held(event, "gen_ai.input.messages", "gen_ai.prompt"), memo)
-        got = got or messages_of(_held(event, "gen_ai.output.messages", "gen_ai.completion"), memo)
-    return Messages(sent, got)
+        said = messages_of(_held(event, "gen_ai.output.messages", "gen_ai.completion"), memo)
+        got += [message for message in said or () if message not in got]
+    return Messages(sent, tuple(got) or None)
 
 
 def _held(event: RawEvent, *keys: str) -> object:

@@ -6,7 +6,7 @@ itself once more for each turn. A call's id stands in the messages only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -87,11 +87,15 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     name = text_of(span.attributes.get("genkit:name")) or ""
     openai = mapping_of(raw.get("usage")) or {}  # its plugin passes on no more than the sums
     cached, thought = (mapping_of(openai.get(f"{side}_tokens_details")) or {} for side in ("prompt", "completion"))
+    sent, written = first_int(used, "inputTokens"), first_int(used, "outputTokens")
+    thoughts = first_int(used, "thoughtsTokens") or 0
+    if sent is not None and written is not None and sent + written + thoughts == first_int(used, "totalTokens"):
+        written += thoughts  # Google's API counts what its models think beside what they say
     return LLMFields(
         first_text(raw, "model", "modelVersion") or name.rpartition("/")[2] or None,
         name.partition("/")[0] if "/" in name else None,
-        first_int(used, "inputTokens"),
-        first_int(used, "outputTokens"),
+        sent,
+        written,
         first_int({**cached, **used}, "cachedContentTokens", "cached_tokens"),
         None,
         first_int({**thought, **used}, "thoughtsTokens", "reasoning_tokens"),
@@ -120,8 +124,19 @@ def _spoken(value: object, memo: Memo) -> tuple[Message, ...] | None:
         fields = mapping_of(item) or {}
         role = text_of(fields.get("role")) or "model"
         parts = [_part(part) for content in items(fields.get("content")) or () if (part := mapping_of(content))]
-        out.append(Message("assistant" if role == "model" else role, tuple(parts)))
+        out.append(Message("assistant" if role == "model" else role, tuple(_joined(parts))))
     return tuple(out) or None
+
+
+def _joined(parts: Sequence[Part]) -> list[Part]:
+    """The parts, texts that follow each other as one: those of a stream stay apart in what it came to."""
+    out: list[Part] = []
+    for part in parts:
+        if out and part.type == "text" == out[-1].type:
+            out[-1] = Part("text", out[-1].text + part.text)
+        else:
+            out.append(part)
+    return out
 
 
 def _part(fields: Mapping[str, object]) -> Part:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._genai_scopes import NODES
-from spanwise.conventions._langfuse_javascript import is_retriever, told_apart, with_results
+from spanwise.conventions._langfuse_javascript import is_retriever, told_apart, typed_response, with_results
 from spanwise.conventions._langgraph import passed_from_node, says_paused
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
@@ -236,7 +236,8 @@ def _listed(value: object) -> Iterable[object]:
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     """What the model answered."""
-    return told_apart(reply(span.attributes.get("langfuse.observation.output"), memo))
+    got = span.attributes.get("langfuse.observation.output")
+    return told_apart(reply(got, memo)) or typed_response(span, got)
 
 
 def record(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
