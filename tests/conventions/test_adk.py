@@ -338,10 +338,11 @@ def test_definitions_of_schema_1() -> None:
     assert found is not None
     assert ToolDefinition("calculator", "Evaluate an arithmetic expression.", schema) == found[1]
     gemini = {"type": "OBJECT", "properties": {"a": {"type": "ARRAY", "items": {"type": "INTEGER", "enum": [1]}}}}
-    request = {"config": {"tools": [{"function_declarations": [{"name": "add", "parameters": gemini}]}, {}]}}
-    span = made(attributes={"gcp.vertex.agent.llm_request": json.dumps(request)})
     lowered = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer", "enum": [1]}}}}
-    assert (ToolDefinition("add", "", lowered),) == adk.definitions(span, Memo())
+    for key in ("function_declarations", "functionDeclarations"):  # Python's, and JavaScript's from release 2
+        request = {"config": {"tools": [{key: [{"name": "add", "parameters": gemini}]}, {"googleSearch": {}}, {}]}}
+        span = made(attributes={"gcp.vertex.agent.llm_request": json.dumps(request)})
+        assert (ToolDefinition("add", "", lowered),) == adk.definitions(span, Memo())
 
 
 def test_a_schema_without_end_is_left_as_it_is() -> None:

@@ -273,6 +273,9 @@ def test_switches_of_their_own() -> None:
         assert switch == conventions.content_switch(one, some=False)
     of_go = Scope("gcp.vertex.agent", "1", {"telemetry.sdk.language": "go"})
     assert "=true and export the log events" in conventions.content_switch(span(1, scope=of_go), some=False)
+    of_javascript = Scope("gcp.vertex.agent", "1", {"telemetry.sdk.language": "nodejs"})
+    capture = "Set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true."
+    assert capture == conventions.content_switch(span(1, scope=of_javascript), some=False)
     generic = conventions.content_switch(made(attributes={"gen_ai.operation.name": "chat"}), some=False)
     assert generic.startswith("Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=")
 

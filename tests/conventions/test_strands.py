@@ -6,6 +6,7 @@ import json
 
 from hypothesis import given
 
+from spanwise import conventions
 from spanwise.conventions import strands
 from spanwise.model.content import (
     AgentFields,
@@ -201,6 +202,15 @@ def test_answers_are_text() -> None:
 def test_a_cycle_answers_nothing_but_text() -> None:
     """A cycle of the event loop holds blocks: a request for a tool is no answer."""
     assert AgentFields(None, QUESTION) == strands.agent(named("execute_event_loop_cycle"), Memo())
+
+
+def test_flat_blocks_of_javascript() -> None:
+    """In JavaScript what a model asks for is a block with a type, not a block named after its kind."""
+    blocks = [{"type": "toolUse", "name": "add", "toolUseId": "t1", "input": {"a": 1}}]
+    choice = ("gen_ai.choice", {"finish_reason": "toolUse", "message": json.dumps(blocks)})
+    chat = made("chat", scope="strands-agents", attributes={"gen_ai.operation.name": "chat"}, events=(choice,))
+    dialect, _ = conventions.classify(chat)
+    assert [Part("tool_call", "", "t1", "add", {"a": 1})] == list(conventions.requests(chat, Memo(), dialect) or ())
 
 
 def test_first_releases() -> None:

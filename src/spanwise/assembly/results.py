@@ -216,9 +216,10 @@ def recover_by_step(talks: Talks, calls: list[ToolCall]) -> None:
     for at, made in steps.items():
         silent = [call for call in made if call.raw_result is None]
         parts = [part for part in _trailing_results(talks.told(at)) if part.id is None] if silent else []
-        if len(parts) == len(silent):
-            for call, part in zip(silent, parts, strict=True):
-                if part.name is None or part.name == call.name:
+        answered = made if len(parts) == len(made) else silent  # all of the step's, or those that others do not tell
+        if len(parts) == len(answered):
+            for call, part in zip(answered, parts, strict=True):
+                if call.raw_result is None and part.name in (None, call.name):
                     take_result(call, part)
 
 

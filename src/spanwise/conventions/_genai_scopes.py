@@ -113,6 +113,7 @@ _CONTENT_SWITCHES_OF: Mapping[tuple[str, str | None], str] = {
         "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true and export the log events of ADK for Go, set up "
         "by its package `telemetry`."
     ),
+    ("gcp.vertex.agent", "nodejs"): "Set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true.",
 }
 """The same for one scope name in one language."""
 

@@ -38,9 +38,18 @@ ROLES: Mapping[str, str] = {
     "tool-call": "assistant",
     "tool-response": "tool",
 }
-CALL_TYPES = frozenset({"tool_call", "tool_use", "tool-call", "function_call", "server_tool_call", "server_tool_use"})
+CALL_TYPES = frozenset(
+    {"tool_call", "tool_use", "toolUse", "tool-call", "function_call", "server_tool_call", "server_tool_use"}
+)
 RESULT_TYPES = frozenset(
-    {"tool_call_response", "tool_result", "tool-result", "function_call_output", "server_tool_call_response"}
+    {
+        "tool_call_response",
+        "tool_result",
+        "toolResult",
+        "tool-result",
+        "function_call_output",
+        "server_tool_call_response",
+    }
 )
 REASONING_TYPES = frozenset({"reasoning", "thinking", "redacted_thinking", "reasoning_content"})
 
@@ -338,11 +347,11 @@ def definitions_of(value: object, memo: Memo) -> tuple[ToolDefinition, ...] | No
     listed = items(memo.json(value))
     if listed is None:
         return None
-    found = [definition_of(item) for held in listed for item in _declared(memo.json(held))]
+    found = [definition_of(item) for held in listed for item in declared_in(memo.json(held))]
     return tuple(item for item in found if item is not None)
 
 
-def _declared(item: object) -> Sequence[object]:
+def declared_in(item: object) -> Sequence[object]:
     """The functions that one tool of Google's declares; any other tool is itself what it declares."""
     fields = mapping_of(item) or {}
     return items(fields.get("function_declarations", fields.get("functionDeclarations"))) or (item,)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._messages import definition_of, items, messages_of
+from spanwise.conventions._messages import declared_in, definition_of, items, messages_of
 from spanwise.conventions._returned import is_failure
 from spanwise.conventions._values import first_int, first_text, mapping_of, text_of
 from spanwise.model.content import (
@@ -246,7 +246,7 @@ def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
     tools = items((mapping_of(request.get("config")) or {}).get("tools"))
     if tools is None:
         return _genai.definitions(span, memo)
-    declared = (item for tool in tools for item in items((mapping_of(tool) or {}).get("function_declarations")) or ())
+    declared = (item for tool in tools for item in declared_in(mapping_of(tool) or {}))
     found = (definition_of(_lower(item, _MAX_DEPTH)) for item in declared)
     return tuple(item for item in found if item is not None)
 
