@@ -117,9 +117,10 @@ def test_handoffs_by_tool() -> None:
         tool(5, parent=2, name="handoff", arguments={"to_agent": "c"}),
         tool(6, parent=2, name="transfer_to_agent"),
         tool(7, parent=2, name="handoff", arguments={"agent_name": 7}),
+        tool(8, parent=2, name="handOff", arguments={"toAgent": "e", "reason": "x"}),
         agent(4000, parent=1, name="d"),
     )
-    expected = [("a", "b"), ("a", "Sales"), ("a", "c"), ("a", "d"), ("a", "d")]
+    expected = [("a", "b"), ("a", "Sales"), ("a", "c"), ("a", "d"), ("a", "d"), ("a", "e")]
     assert expected == [(one.source, one.target) for one in run.handoffs]
 
 

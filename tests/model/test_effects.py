@@ -17,6 +17,7 @@ from spanwise.model.effects import has_effect, is_control, name_has_effect, pass
         ("finish", True, False),
         ("final_result", True, False),
         ("final_result_Report", True, False),
+        ("StructuredOutput", True, False),
         ("transfer_to_sales", True, True),
         ("transfer_back_to_triage", True, True),
         ("handoff_to_agent", True, True),

@@ -14,7 +14,10 @@ from spanwise.model.effects import passes_control
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
-_TARGET_KEYS = ("agent_name", "agent", "to_agent", "target", "target_agent", "next_agent")
+_TARGET_KEYS = (
+    *("agent_name", "agent", "to_agent", "target", "target_agent", "next_agent"),
+    *("agentName", "toAgent", "targetAgent", "nextAgent"),
+)
 _UNDONE = frozenset({"not_run", "error", "retry"})
 _TRANSFERS = ("transfer_to_", "handoff_to_", "transfer_back_to_")
 

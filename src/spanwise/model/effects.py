@@ -8,7 +8,7 @@ from functools import lru_cache
 
 CONTROL_NAMES = frozenset(
     {"final_answer", "finalanswer", "finalanswertool", "finish", "final_result", "submit_answer"}
-    | {"strands_structured_output"}
+    | {"strands_structured_output", "structuredoutput"}  # the latter is Claude Code's
 )
 CONTROL_PREFIXES = ("transfer_to_", "transfer_back_to_", "handoff_to", "handoff")
 _OUTPUT_PREFIX = "final_result_"
