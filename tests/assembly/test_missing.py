@@ -128,6 +128,27 @@ def test_requests_that_are_left_out() -> None:
         ] == list(run.missing)
 
 
+def test_a_run_that_only_embeds() -> None:
+    """An app that has texts embedded asks nobody anything: no switch would record a question, nor a model call."""
+    run = run_of(span(1, attributes={"gen_ai.operation.name": "embeddings", "gen_ai.request.model": "m"}))
+    assert {"query", "answer", "llm_calls", "tokens"} == {one.field for one in run.missing}
+    assert {("Texts were embedded here, and no model was asked anything.", "")} == {
+        (one.why, one.switch) for one in run.missing
+    }
+    lacking = [run.lacks(*fields) for fields in (("answer", "query"), ("arguments",))]
+    assert [run.missing[1], None] == lacking
+
+
+def test_requests_that_the_client_would_tell() -> None:
+    """OpenLLMetry leaves out what models of LangChain's or LlamaIndex's ask for in JavaScript: the client tells it."""
+    for scope in ("@traceloop/instrumentation-langchain", "@traceloop/instrumentation-llamaindex"):
+        model = chat(2, parent=None, sent=[user("Q")], got=[says("")], tokens=(1, 1))
+        model.attributes = {**model.attributes, "gen_ai.response.finish_reasons": ["tool_calls"]}
+        model.scope = Scope(scope, "0.27.0", {})
+        (found,) = (one for one in run_of(model).missing if one.field == "tool_calls")
+        assert "Instrument the model client as well as the agent framework." == found.switch
+
+
 def test_results_that_never_came() -> None:
     """Of what a run asked for in its end no result could be recorded; of what it asked for before one could."""
     first = chat(2, parent=1, got=[asks(("c1", "a", {"b": 1}))], tokens=(1, 1))

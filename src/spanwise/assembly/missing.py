@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from spanwise import conventions
 from spanwise.assembly import cuts, endings, llms, texts
 from spanwise.conventions import litellm, quarkus
-from spanwise.conventions._genai_scopes import client_switch, may_have_asked, usage_switch
+from spanwise.conventions._genai_scopes import WITHOUT_REQUESTS, client_switch, may_have_asked, usage_switch
 from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
@@ -29,6 +29,11 @@ _HAYSTACK = "openinference.instrumentation.haystack"
 _AGNO = "opentelemetry.instrumentation.agno"
 _OVERCOUNTED = "CrewAI's total counts more than this run: other agents or earlier runs used the same model objects."
 _UNKNOWN = frozenset({"other"})
+_EMBEDDINGS = frozenset({"embedding", "other"})
+_EMBEDDED = tuple(
+    Missing(field=field, why="Texts were embedded here, and no model was asked anything.")
+    for field in ("query", "answer", "llm_calls", "tokens")
+)
 _SEARCHES = frozenset({"retrieval", "rerank", "embedding", "other"})
 _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
 _LEFT = ", though others have theirs: it failed, or its stream was given up."
@@ -46,6 +51,8 @@ def missing(run: Run) -> tuple[Missing, ...]:
     """One entry per field that cannot be read."""
     if not _speaks(run):
         return (_NOTHING,)
+    if run.by_kind.keys() <= _EMBEDDINGS:
+        return _EMBEDDED
     return tuple(found for read in _FIELDS.values() if (found := read(run)) is not None)
 
 
@@ -53,6 +60,8 @@ def lacking(run: Run, fields: Sequence[str]) -> Missing | None:
     """The entry of the first of some fields that cannot be read; no other field is looked at."""
     if not _speaks(run):
         return _NOTHING if "spans" in fields else None
+    if run.by_kind.keys() <= _EMBEDDINGS:
+        return next((one for field in fields for one in _EMBEDDED if one.field == field), None)
     for field in fields:
         found = None if field == "spans" else _FIELDS[field](run)
         if found is not None:
@@ -197,7 +206,8 @@ def _tool_calls(run: Run) -> Missing | None:
         )
     if not run.tool_calls and any(texts.asks_unsaid(run, group) for group in run.llm_groups):
         why = "A model asked for tools; its span does not say for which, nor what it gave them."
-        return Missing(field="tool_calls", why=why)
+        beside = any(span.raw.scope.name in WITHOUT_REQUESTS for group in run.llm_groups for span in group)
+        return Missing(field="tool_calls", why=why, switch=_NO_CALL.switch if beside else "")
     if not run.tool_calls and not run.llm_calls and _is_served(run):
         return Missing(field="tool_calls", why=_SERVED, switch=_STREAMED)
     if not run.llm_groups and _has_coworker(run):

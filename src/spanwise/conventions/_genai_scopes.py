@@ -37,7 +37,9 @@ LANGCHAIN_JS = "@traceloop/instrumentation-langchain"
 """It leaves out what a model asked for, in answers and in what the next call was sent."""
 LLAMA_INDEX_JS = "@traceloop/instrumentation-llamaindex"
 """It leaves out what a model asked for, and what tools returned stands in the next call as if a user had said it."""
-LEAVING_OUT = frozenset({OPENAI_JS, LANGCHAIN_JS, LLAMA_INDEX_JS})
+WITHOUT_REQUESTS = frozenset({LANGCHAIN_JS, LLAMA_INDEX_JS})
+"""Of frameworks whose model's client, instrumented as well, tells the requests."""
+LEAVING_OUT = WITHOUT_REQUESTS | {OPENAI_JS}
 """Where a recorded answer may lack the requests for tools that stood in it."""
 PRINTING = "opentelemetry.instrumentation.openai_agents"
 """OpenTelemetry's first one of OpenAI's agents: what a model asked for stands printed among the words that it said."""
@@ -135,7 +137,7 @@ _CLIENT_SWITCHES: Mapping[str, str] = {
 
 _USAGE_SWITCHES: Mapping[str, str] = {
     "openinference.instrumentation.dspy": "",
-    LANGCHAIN_JS: "Instrument the model client as well as the agent framework.",
+    **dict.fromkeys((LANGCHAIN_JS, LLAMA_INDEX_JS), "Instrument the model client as well as the agent framework."),
     TRANSCRIPT: "Keep `usage` with the transcript, or with its messages.",
 }
 """What to do about missing tokens, for scopes that never count any, whatever the client reports."""
