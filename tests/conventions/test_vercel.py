@@ -165,6 +165,34 @@ def test_usage_of_anthropic_up_to_release_5(attributes: dict[str, object], expec
     assert LLMFields(None, "anthropic.messages", *expected) == vercel.llm(span, Memo())
 
 
+def test_usage_of_anthropic_in_objects_of_release_6() -> None:
+    """`generateObject` tells no details: the provider's own count says whether the input holds the cache already."""
+    own = {"usage": {"input_tokens": 34, "cache_read_input_tokens": 16, "cache_creation_input_tokens": 0}}
+    for told, sent in ((34, 50), (50, 50)):
+        counted = {"usage__promptTokens": told, "response__providerMetadata": json.dumps({"anthropic": own})}
+        found = vercel.llm(of("ai.generateObject.doGenerate", model__provider="anthropic.messages", **counted), Memo())
+        assert (sent, 16, 0) == (found.input_tokens, found.cache_read_tokens, found.cache_write_tokens)
+
+
+@pytest.mark.parametrize("key", ["google", "vertex"])
+@pytest.mark.parametrize("told", [21, 24])
+def test_usage_of_google_up_to_release_5(key: str, told: int) -> None:
+    """Release 5 takes the candidates for the output, which lack what the model thought; later ones add it."""
+    counts = {
+        "promptTokenCount": 46,
+        "candidatesTokenCount": 21,
+        "thoughtsTokenCount": 3,
+        "cachedContentTokenCount": 15,
+    }
+    counted = {
+        "usage__promptTokens": 46,
+        "usage__completionTokens": told,
+        "response__providerMetadata": json.dumps({key: {"usageMetadata": counts}}),
+    }
+    found = vercel.llm(of("ai.generateObject.doGenerate", model__provider="google.generative-ai", **counted), Memo())
+    assert (46, 24, 15, 3) == (found.input_tokens, found.output_tokens, found.cache_read_tokens, found.reasoning_tokens)
+
+
 def test_usage_of_other_providers() -> None:
     """Elsewhere cached tokens are part of the input; release 3 wrote prompts' tokens, embeddings write tokens."""
     cached = of("x", model__provider="openai.chat", usage__inputTokens=100, usage__cachedInputTokens=64)

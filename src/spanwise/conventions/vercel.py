@@ -36,6 +36,7 @@ _KINDS: Mapping[str, Kind] = {
     **{f"ai.{name}": "rerank" for name in ("rerank", "rerank.doRerank")},
 }
 _RELEASE_7 = "gen_ai"
+_NO_CACHE = "ai.usage.inputTokenDetails.noCacheTokens"
 _REASONS = "gen_ai.response.finish_reasons"
 _METADATA = "ai.telemetry.metadata."
 _RUNTIME = "ai.settings.context."
@@ -65,7 +66,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
 
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
-    """Model, provider and tokens; up to release 5 Anthropic's input excludes what the cache took part in."""
+    """Model, provider and tokens; up to release 5 without what Anthropic's cache held and Google's models thought."""
     attributes = span.attributes
     reasoning = first_int(attributes, "ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens")
     if "ai.operationId" not in attributes:
@@ -78,13 +79,19 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     got = first_int(attributes, "gen_ai.usage.output_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens")
     read = first_int(attributes, "ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens")
     written = first_int(attributes, "ai.usage.inputTokenDetails.cacheWriteTokens")
-    if sent is not None and _is_anthropic_without_details(attributes):
-        cached = _cached_by_anthropic(attributes, memo)
+    provider = first_text(attributes, "gen_ai.system", "ai.model.provider") or ""
+    if sent is not None and provider.startswith("anthropic") and _NO_CACHE not in attributes:
+        cached, alone = _cached_by_anthropic(attributes, memo)
         read, written = cached[0] if read is None else read, cached[1] if written is None else written
-        sent += (read or 0) + (written or 0)
+        sent += (read or 0) + (written or 0) if alone in (None, sent) else 0
+    if got is not None and provider.startswith("google") and _NO_CACHE not in attributes:
+        told = _counted_by_google(attributes, memo)
+        read = first_int(told, "cachedContentTokenCount") if read is None else read
+        reasoning = first_int(told, "thoughtsTokenCount") if reasoning is None else reasoning
+        got += (reasoning or 0) if first_int(told, "candidatesTokenCount") == got else 0
     return LLMFields(
         first_text(attributes, "gen_ai.response.model", "ai.response.model", "gen_ai.request.model", "ai.model.id"),
-        first_text(attributes, "gen_ai.system", "ai.model.provider"),
+        provider or None,
         sent,
         got,
         read,
@@ -93,24 +100,23 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     )
 
 
-def _is_anthropic_without_details(attributes: Attributes) -> bool:
-    provider = first_text(attributes, "gen_ai.system", "ai.model.provider")
-    return (
-        provider is not None
-        and provider.startswith("anthropic")
-        and "ai.usage.inputTokenDetails.noCacheTokens" not in attributes
-    )
-
-
-def _cached_by_anthropic(attributes: Attributes, memo: Memo) -> tuple[int | None, int | None]:
-    """What was read from and written to the cache, as the provider's own metadata has it."""
+def _cached_by_anthropic(attributes: Attributes, memo: Memo) -> tuple[tuple[int | None, int | None], int | None]:
+    """What was read from and written to the cache, as the provider's own metadata has it, and the input beside that."""
     metadata = mapping_of(memo.json(attributes.get("ai.response.providerMetadata"))) or {}
     own = mapping_of(metadata.get("anthropic")) or {}
     usage = {**(mapping_of(own.get("usage")) or {}), **own}
-    return (
+    cached = (
         first_int(usage, "cacheReadInputTokens", "cache_read_input_tokens"),
         first_int(usage, "cacheCreationInputTokens", "cache_creation_input_tokens"),
     )
+    return cached, first_int(usage, "input_tokens")
+
+
+def _counted_by_google(attributes: Attributes, memo: Memo) -> Mapping[str, object]:
+    """What Google's API counted: its candidates, which release 5 takes for the output, lack the model's thoughts."""
+    metadata = mapping_of(memo.json(attributes.get("ai.response.providerMetadata"))) or {}
+    own = mapping_of(metadata.get("google")) or mapping_of(metadata.get("vertex")) or {}
+    return mapping_of(own.get("usageMetadata")) or {}
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
