@@ -224,18 +224,6 @@ def test_results_without_ids() -> None:
     assert ["one", "two", "three"] == [call.result for call in run.tool_calls]
 
 
-def test_results_without_ids_of_which_some_stand_on_spans() -> None:
-    """Where the step's other calls tell their results themselves, the one that does not has the one at its place."""
-    run = run_of(
-        agent(1),
-        chat(2, parent=1, got=[asks((None, "a", {}), (None, "b", {}))]),
-        tool(3, parent=1, name="a", result="one"),
-        tool(4, parent=1, name="b"),
-        chat(20, parent=1, sent=[user("?"), returns((None, "one"), (None, "Error: no"))], got=[says("done")]),
-    )
-    assert [("one", "ok"), ("Error: no", "error")] == [(call.result, call.status) for call in run.tool_calls]
-
-
 def test_results_without_ids_that_cannot_be_assigned() -> None:
     """Where there are not as many results as calls, or names disagree, nothing is guessed."""
     named = {"role": "tool", "parts": [{"type": "tool_call_response", "name": "other", "response": "one"}]}

@@ -54,6 +54,18 @@ def test_a_clock_of_whole_milliseconds() -> None:
     assert [("search", {}, "found", "ok"), ("add", {}, 2, "ok")] == told(run_of(span(1, end=9_000_000), *calls))
 
 
+def test_results_without_ids_of_which_some_stand_on_spans() -> None:
+    """Where the step's other calls tell their results themselves, the one that does not has the one at its place."""
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks((None, "a", {}), (None, "b", {}))]),
+        tool(3, parent=1, name="a", result="one"),
+        tool(4, parent=1, name="b"),
+        chat(20, parent=1, sent=[user("?"), returns((None, "one"), (None, "Error: no"))], got=[says("done")]),
+    )
+    assert [("one", "ok"), ("Error: no", "error")] == [(call.result, call.status) for call in run.tool_calls]
+
+
 def test_results_that_do_not_fit() -> None:
     """Another number of results, a result of a known call, or another tool's name answers nothing."""
     one = returns(("call_1", "found"))
