@@ -13,6 +13,8 @@ from tests.recordings_io import made
     [
         ("PydanticToolsParser", "given"),
         ("JsonOutputKeyToolsParser", "given"),
+        ("AnthropicToolsOutputParser", "given"),
+        ("GoogleGenerativeAIToolsOutputParser", "given"),
         ("execute_task PydanticToolsParser", "given"),
         ("PydanticToolsParser.task", "given"),
         ("JsonOutputToolsParser", None),

@@ -284,6 +284,26 @@ def test_a_call_recorded_twice() -> None:
     assert (CALL, Part("tool_call", "", None, "search", {"q": "a"})) == message.parts
 
 
+def test_calls_that_stand_in_a_block_without_an_id() -> None:
+    """LangChain keeps Google's blocks beside its own list of calls: a block is the listed call that says the same."""
+    block = {"functionCall": {"name": "search", "args": {"q": "a"}}}
+    other = {"functionCall": {"name": "search", "args": {"q": "b"}}}
+    listed = [{"id": i, "name": "search", "args": {"q": q}} for i, q in (("c1", "a"), ("c2", "a"), ("c3", "c"))]
+    (message,) = (
+        messages_of([{"role": "assistant", "content": [block, block, other], "tool_calls": listed}], Memo()) or ()
+    )
+    expected = [("c1", "a"), ("c2", "a"), (None, "b"), ("c3", "c")]
+    assert [Part("tool_call", "", i, "search", {"q": q}) for i, q in expected] == list(message.parts)
+
+
+def test_a_call_that_stands_as_its_stream_began() -> None:
+    """Of a stream of Anthropic's LangChain keeps the block with which a call began: its list has the arguments."""
+    block = {"type": "tool_use", "id": "c1", "name": "search", "input": ""}
+    listed = {"id": "c1", "name": "search", "args": {"q": "a"}}
+    (message,) = messages_of([{"role": "assistant", "content": [block], "tool_calls": [listed]}], Memo()) or ()
+    assert (CALL,) == message.parts
+
+
 def test_results_with_their_origin() -> None:
     """A result that carries the call which it answers has that call's id and name, and its own word for a failure."""
     part = part_of(

@@ -16,7 +16,10 @@ from spanwise.model.raw import RawSpan
 
 TOOL_CLASSES = frozenset({"DynamicStructuredTool", "DynamicTool", "StructuredTool"})
 """What OpenLLMetry in JavaScript calls a tool that raised: the name of its class."""
-_PARSERS = frozenset({"PydanticToolsParser", "JsonOutputKeyToolsParser"})
+_PARSERS = frozenset(
+    {"PydanticToolsParser", "JsonOutputKeyToolsParser"}
+    | {f"{provider}ToolsOutputParser" for provider in ("Anthropic", "GoogleGenerativeAI")}
+)
 _TAKEN = "Returning structured response: "
 _QUESTIONS = tuple(f"gen_ai.prompt.variable.{name}" for name in ("question", "query", "user_query", "user_input"))
 _RETURNED = (

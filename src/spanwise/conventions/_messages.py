@@ -114,12 +114,21 @@ def _message(fields: Fields, memo: Memo) -> Message:
     role = text_of(fields.get("role")) or kind
     role = ROLES.get(role, role) or "assistant"
     parts = list(_content_parts(fields, role, memo))
-    seen = {part.id for part in parts if part.type == "tool_call"}
     for call in _tool_calls(fields):
         part = part_of(call, memo, call=True)
-        if part.id is None or part.id not in seen:
+        at = next((at for at, other in enumerate(parts) if _is_same(other, part)), None)
+        if at is None:
             parts.append(part)
+        elif parts[at].id is None or not parts[at].value:  # of a stream the block stands as it began
+            parts[at] = part
     return Message(role, tuple(parts))
+
+
+def _is_same(block: Part, call: Part) -> bool:
+    """The call stands among the content, too: under its id, or as Google's block, which has none."""
+    if block.type != "tool_call" or call.id is None:
+        return False
+    return block.id == call.id or (block.id is None and (block.name, block.value) == (call.name, call.value))
 
 
 def _content_parts(fields: Fields, role: str, memo: Memo) -> Iterable[Part]:
