@@ -132,8 +132,12 @@ def test_retried_unchanged_after_a_permanent_error() -> None:
 
 
 def test_retried_unchanged_with_success() -> None:
-    """An error that only sounded permanent is held against nobody."""
+    """An error that only sounded permanent is held against nobody, however the arguments are written."""
     assert () == retried(3, "invalid", then=True).issues
+    calls = [call(n, failed=n < 4, words="invalid") for n in range(1, 5)]
+    for one, given_ in zip(calls, (*['{"q": "a"}'] * 3, '{ "q" : "a" }'), strict=True):
+        one.attributes = {**one.attributes, "gen_ai.tool.call.arguments": given_}
+    assert () == score_of(*calls).issues
 
 
 def test_retried_unchanged_after_a_transient_error() -> None:
