@@ -141,6 +141,13 @@ def test_admissions(phrase: str) -> None:
     assert "not_applicable" == score_of(found(10, "q", []), answer=answer).status
 
 
+def test_an_answer_that_nobody_knows() -> None:
+    """Who says only that nobody knows admits it too; who goes on with a claim does not."""
+    empty = found(10, "q", [])
+    assert "not_applicable" == score_of(empty, answer="Hello. Nobody knows where Homer was born.").status
+    assert 0.0 == score_of(empty, answer="Nobody knows exactly, but Homer was born in Thebes.").value
+
+
 def test_nothing_known_of_the_run() -> None:
     """Spans of no dialect tell no retrieval."""
     score = RetrievalRelevance()(run_of(span(1)))

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, cast
 
 from spanwise.errors import ModelError
+from spanwise.grounding.chatter import says_unknown
+from spanwise.grounding.claims import claims_in
 from spanwise.model.calls import Retrieval
 from spanwise.model.content import Document, is_redacted
 from spanwise.model.expectation import unseen
@@ -57,7 +59,7 @@ ADMISSIONS = (
     "does not appear in", "doesn't appear in", "not mentioned", "nicht gefunden", "nichts gefunden", "nicht finden",
     "keine informationen", "keine ergebnisse", "weiss ich nicht", "weiss es nicht", "pas trouvé", "rien trouvé",
     "aucun résultat", "aucune information", "je ne sais pas", "no encontré", "no pude encontrar", "no he encontrado",
-    "no hay información", "sin resultados", "no lo sé",
+    "no hay información", "sin resultados", "no lo sé", "niemand weiss", "personne ne sait", "nadie sabe",
 )  # fmt: skip
 """Phrases by which an answer says that it found nothing, letter case folded and apostrophes plain."""
 
@@ -172,7 +174,10 @@ class RetrievalRelevance:
             return [], alone if run.lacks("answer") is not None else []
         said = " ".join(run.answer.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split()) + " "
         phrases = (*ADMISSIONS, *(" ".join(one.casefold().split()) for one in self.admissions))
-        return ([], []) if any(phrase in said for phrase in phrases) else (alone, [])
+        admitted = any(phrase in said for phrase in phrases) or any(
+            says_unknown(one.text) for one in claims_in(run.answer)
+        )
+        return ([], []) if admitted else (alone, [])
 
 
 def _unsure(run: Run, found: Found, measure: str) -> str:

@@ -48,6 +48,32 @@ _ABSTAINS = re.compile(
     r"(?:found|available|returned)"
     r"|\bno information\b|\b(?:not enough|insufficient) information\b|\bc(?:annot|ould not) be determined\b"
 )
+_KNOWN = r"(?:known|certain|recorded|documented|disclosed)\b(?! (?:for (?!sure|certain)|as|to|by)\b)"
+_IGNORANCE = re.compile(
+    r"(?:"
+    r"(?:nobody|no[ -]one|none of us)(?: (?:really|actually|truly|currently))? (?:knows?|can (?:say|tell|know))"
+    r"(?: (?:for sure|for certain|exactly|yet|that|this|the answer))*"
+    r"(?= (?:who|what|when|where|which|why|how|whether|if|the|his|her|its|their|\w+'s)\b|\W*$)"
+    r"|who knows\W*$|your guess is as good as mine\b|(?:i|we) (?:(?:really |honestly )?have|'ve) no (?:idea|clue)\b"
+    r"|(?:i|we) (?:may|might|will|can) never know\b|(?:i|we) (?:do not|don't) (?:really |actually )?know\b"
+    r"|(?:there is|there's) no (?:sure |reliable )?(?:way|means) (?:to|of) "
+    r"(?:know|tell|say|find|be|answer|determin|establish)\w*"
+    rf"|(?:it|that|this)(?: is|'s| remains) "
+    rf"(?:un(?:known|certain|clear)(?=\W*$| (?:wh|how|if|to me|at)\w*)|not (?:yet |publicly )?{_KNOWN}"
+    r"|(?:impossible|not possible) to (?:know|tell|say|determine|answer|establish|be sure)\b)"
+    rf"|(?:it|that|this) isn't (?:yet |publicly )?{_KNOWN}"
+    r"|(?:it|that|this|the (?:answer|question)) (?:cannot|can't) be (?:answered|known|told|said)\b"
+    r"|(?:the|these|those|my) [\w ]{0,30}(?:documents?|sources?|results?|context|texts?|passages?|information)"
+    r" (?:do|does|did)(?:n't| not) (?:say|mention|state|specify|tell|reveal|indicate)\b"
+    r"|[^,:;]{0,80} (?:(?:is|are|was|were|remains?)(?: still| currently)? (?:unknown|not known)|(?:is|are)n't known)"
+    r"(?: to (?:me|us|anyone|science))?(?: (?:for sure|for certain|exactly))?\W*$"
+    r"|unknown\W*$)"
+)
+"""A sentence that begins so says only what is not known, unless it goes on."""
+_GOES_ON = re.compile(
+    r"\b(?:but|however|although|though|while|whereas|because|since|except|unless|apart|besides|instead|than)\b"
+    r"|[;:\u2013\u2014]|, (?:yet|and|so|as|only|which|not)\b"
+)
 _LEADS = re.compile(
     r"(?:(?:yes|no|sure|okay|ok|well|so|and|but|thus|therefore|hence|also|note that|as you can see|i found that|i found"
     r"|i see that|according to (?:the|my) (?:results?|search(?: results?)?|tools?|documents?|data)|based on (?:the|my)"
@@ -73,7 +99,7 @@ def why_not(text: str) -> str:
     """Why a sentence claims nothing that could be checked; empty where it does."""
     if text.strip(" \n.!*_`#[]<>").replace("_", " ") in _SIGNALS:
         return "ends the conversation"
-    said = text[:_LONG].lower().replace("\u2019", "'").strip()
+    said = _plain(text)
     bare = _core(said)
     if said.rstrip("\"'\u201d)").endswith(("?", "\uff1f")):
         return "a question"
@@ -82,7 +108,7 @@ def why_not(text: str) -> str:
     words = [word.text for word in words_of(bare)]
     facts = facts_in(bare)
     telling = [word for word in words if word not in STOP | SPEAKERS and (len(word) > 1 or is_unspaced(word))]
-    if _ABSTAINS.search(said):
+    if _ABSTAINS.search(said) or _is_ignorance(said, bare):
         return "says that something is not known"
     if _is_aside(bare, telling, facts):
         return "speaks to the user"
@@ -99,6 +125,20 @@ def why_not(text: str) -> str:
     if little and not any(not isinstance(fact, Quantity) or fact.telling for fact in facts):
         return "says too little to be checked"
     return ""
+
+
+def says_unknown(text: str) -> bool:
+    """A sentence says that something is known to nobody or cannot be told, and nothing besides."""
+    said = _plain(text)
+    return _is_ignorance(said, _core(said))
+
+
+def _plain(text: str) -> str:
+    return text[:_LONG].lower().replace("\u2019", "'").strip()
+
+
+def _is_ignorance(said: str, bare: str) -> bool:
+    return any(_IGNORANCE.match(one) for one in (said, bare)) and _GOES_ON.search(bare) is None
 
 
 def _core(text: str) -> str:
