@@ -19,6 +19,7 @@ from spanwise.conventions import (
     azure_langchain,
     claude_code,
     crewai,
+    genai_otel,
     genkit,
     haystack,
     honeyhive,
@@ -112,6 +113,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     traceloop.CONVENTION,
     litellm.CONVENTION,
     traceloop_legacy.CONVENTION,
+    genai_otel.CONVENTION,
     genkit.CONVENTION,
     haystack.CONVENTION,
     honeyhive.CONVENTION,
@@ -163,11 +165,9 @@ _TOOL = tuple(c.tool or _genai.tool for c in CONVENTIONS)
 _SEVERAL = tuple(c.several for c in CONVENTIONS)
 _LLM = tuple(c.llm or _genai.llm for c in CONVENTIONS)
 _MODEL_CALLS = tuple(c.model_calls for c in CONVENTIONS)
-_TELLS_REQUESTS = tuple(c.tells_requests for c in CONVENTIONS)
 _MESSAGES = tuple(c.messages or _genai.messages for c in CONVENTIONS)
 _AGENT = tuple(c.agent or _genai.agent for c in CONVENTIONS)
 _RETRIEVAL = tuple(c.retrieval or _genai.retrieval for c in CONVENTIONS)
-_ASKED = tuple(c.asked for c in CONVENTIONS)
 _FAILED = tuple(c.failed for c in CONVENTIONS)
 _BORROWED = tuple(c.borrowed for c in CONVENTIONS)
 
@@ -281,12 +281,13 @@ def requests(span: RawSpan, memo: Memo, dialect: int) -> Sequence[Part] | None:
 
 def tells_requests(span: RawSpan, dialect: int) -> bool:
     """Whether a recorded answer without a request says that the model asked for nothing."""
-    return _TELLS_REQUESTS[dialect] and not (_genai_scopes.leaves_requests_out(span) or leaves_requests_out(span))
+    tells = CONVENTIONS[dialect].tells_requests
+    return tells and not (_genai_scopes.leaves_requests_out(span) or leaves_requests_out(span))
 
 
 def asked(span: RawSpan, memo: Memo, dialect: int) -> Part | None:
     """The tool call that a model asked for, where this span stands for no more than that."""
-    reader = _ASKED[dialect]
+    reader = CONVENTIONS[dialect].asked
     return reader(span, memo) if reader is not None else None
 
 
@@ -314,8 +315,7 @@ def output(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | Non
 
 def told(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | None:
     """The messages that a model was sent, with no more than the results in them; None where that is no easier."""
-    reader = CONVENTIONS[dialect].told
-    return reader(span, memo) if reader is not None else None
+    return reader(span, memo) if (reader := CONVENTIONS[dialect].told) is not None else None
 
 
 def record(span: RawSpan, memo: Memo, dialect: int) -> tuple[Message, ...] | None:
