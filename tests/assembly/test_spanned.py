@@ -224,9 +224,39 @@ def test_a_nameless_span_inside_a_call_is_its_inner_half() -> None:
     assert [("search", "error")] == [(call.name, call.status) for call in run.tool_calls]
 
 
-def test_a_tool_that_does_not_exist_fails_without_its_status() -> None:
-    """Where the dialect marks the failure and the status does not, what the framework says of the name decides."""
+def test_a_tool_that_does_not_exist_fails_with_and_without_its_status() -> None:
+    """Whoever marks the failure, the span's status or its dialect, what the framework says of the name decides."""
     named: dict[str, object] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find"}
     marked = named | {"gen_ai.tool.status": "error", "gen_ai.tool.call.result": "Tool 'find' not found in registry"}
     run = run_of(agent(1), span(2, parent=1, attributes=marked), span(20, parent=1, attributes=marked, status=2))
-    assert ["not_run", "error"] == [call.status for call in run.tool_calls]
+    assert [("not_run", None)] * 2 == [(call.status, call.error) for call in run.tool_calls]
+
+
+def test_the_name_of_an_exception_tells_that_there_is_no_such_tool() -> None:
+    """An exception may say so by its name alone; any other one is the tool's."""
+
+    def status(raised: str) -> str:
+        attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "error.type": raised}
+        return run_of(agent(1), span(2, parent=1, attributes=attributes, status=2)).tool_calls[0].status
+
+    assert ["not_run"] * 3 == list(map(status, ("AI_NoSuchToolError", "ToolNotFoundException", "UnknownToolError")))
+    assert ["error"] * 2 == list(map(status, ("ToolException", "FileNotFoundError")))
+
+
+def test_the_description_tells_that_there_is_no_such_tool() -> None:
+    """ADK, without content, says so where the tool's description would stand."""
+    named = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "error.type": "ValueError"}
+
+    def status(description: str) -> str:
+        attributes = {**named, "gen_ai.tool.description": description}
+        scope = Scope("gcp.vertex.agent", "2", {})
+        return run_of(agent(1), span(2, parent=1, attributes=attributes, status=2, scope=scope)).tool_calls[0].status
+
+    assert ["not_run", "error"] == list(map(status, ("Tool not found", "Finds a tool.")))
+
+
+def test_both_halves_of_a_call_of_no_tool() -> None:
+    """An inner span that says that there is no such tool tells it of the call."""
+    said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "error.type": "ToolNotFound"}
+    run = run_of(agent(1), tool(2, parent=1, name="find", result=None), span(3, parent=2, attributes=said, status=2))
+    assert [("find", "not_run", None)] == [(call.name, call.status, call.error) for call in run.tool_calls]

@@ -63,7 +63,13 @@ def test_reads_like_error(result: object, said: bool) -> None:
         ({"error": "Unknown tool: web_search"}, True),
         ({"error": 3}, False),
         ("Model tried to call unavailable tool 'web_search'. Available tools: search.", True),
+        ("Action 'web_search' don't exist, these are the only available Actions: search", True),
+        ("No tool named web_search is registered.", True),
+        ("Invoking `web_search()` failed as no tool with that name is available.", True),
+        ("Error: The requested tool does not exist or is not available.", True),
         ("The page was not found.", False),
+        ("web_search: function parse not found", False),
+        ("web_search failed: unknown tool: curl", False),
         (["web_search"], False),
     ],
 )

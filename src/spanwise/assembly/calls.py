@@ -235,7 +235,7 @@ def _message_call(run: Run, request: Request, part: Part | None, listening: Mapp
     refused = part is not None and (says_no_such_tool(name, part.value) or says_not_executed(call))
     told_later = unanswered and listening.get(request.agent, -1) > request.group
     if refused or told_later or (call.status != "ok" and _is_invented(run, name)):
-        call.status = "not_run"
+        call.status, call.error = "not_run", None
     return call
 
 

@@ -19,6 +19,7 @@ from spanwise.native import FactReader, core
 
 STAND_INS = frozenset({"invalid_tool", "_Exception"})
 """What LangChain calls the spans that may stand for no call of a tool."""
+DESCRIPTION = "gen_ai.tool.description"
 
 
 def _tools(one: Convention) -> object:
@@ -34,10 +35,13 @@ def _tools(one: Convention) -> object:
     )
 
 
-def _failure(is_odd: Callable[[RawSpan], bool], span: RawSpan) -> SpanError | None:
+def _failure(is_odd: Callable[[RawSpan], bool], span: RawSpan, result: object) -> SpanError | None:
     """What a failed tool's span says of its failure; None for one that takes a closer look."""
     said = None if is_odd(span) else conventions.error(span) or SpanError()
-    return None if said is None or may_say_no_such_tool(said.message) else said
+    if said is None:
+        return None
+    texts = (said.message, said.type, result, span.attributes.get(DESCRIPTION))
+    return None if any(isinstance(text, str) and may_say_no_such_tool(text) for text in texts) else said
 
 
 def _models(one: Convention) -> object:

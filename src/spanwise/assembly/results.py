@@ -287,8 +287,8 @@ def pop_result(results: dict[str, list[Result]], call_id: str, agent: int) -> Pa
 def take_result(call: ToolCall, part: Part) -> None:
     """Give a call the result that the model was told, and judge by it whether the call failed."""
     call.raw_result = part.value
-    if call.span >= 0 and call.status == "unknown" and says_no_such_tool(call.name, part.value):
-        call.status = "not_run"
+    if call.span >= 0 and call.status != "ok" and says_no_such_tool(call.name, part.value):
+        call.status, call.error = "not_run", None
         return
     if asks_again(part.value) and (call.span < 0 or call.status in {"ok", "unknown"}):
         call.status = "retry"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from spanwise import conventions
 from spanwise.assembly import plain
-from spanwise.assembly.verdicts import reads_like_error, says_error, says_no_such_tool
+from spanwise.assembly.verdicts import is_no_such_tool, reads_like_error, says_error, says_no_such_tool
 from spanwise.model.calls import CallStatus, ToolCall
 from spanwise.model.content import Memo, ToolFields, is_blank
 from spanwise.model.effects import is_control
@@ -122,12 +122,7 @@ def _same_call(run: Run, span: Span, name: str | None, by_span: Mapping[int, Too
 
 def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
     raw = span.raw
-    status = _status(span, fields)
-    error = None if status not in _FAILED else conventions.error(raw) or SpanError(message=fields.message)
-    told = fields.result if fields.result is not None or error is None else error.message
-    unmarked = fields.failed and raw.status_code != STATUS_ERROR
-    if (status == "retry" or fields.result is None or unmarked) and says_no_such_tool(name, told):
-        status = "not_run"
+    status, error = _judged(span, name, fields)
     return ToolCall(
         name,
         status,
@@ -142,7 +137,7 @@ def _call(span: Span, name: str, fields: ToolFields, memo: Memo) -> ToolCall:
         fields.result,
         memo,
         raw.span_id,
-        error if status in _FAILED else None,
+        error,
     )
 
 
@@ -153,6 +148,17 @@ def _call_of_batch(span: Span, fields: ToolFields, memo: Memo) -> ToolCall:
     if says_no_such_tool(name, fields.result):
         call.status = "not_run"
     return call
+
+
+def _judged(span: Span, name: str, fields: ToolFields) -> tuple[CallStatus, SpanError | None]:
+    """What became of a call, and why it failed: one of a tool that does not exist was not run."""
+    status = _status(span, fields)
+    if status not in _FAILED:
+        return status, None
+    error = conventions.error(span.raw) or SpanError(message=fields.message)
+    described = span.attributes.get(plain.DESCRIPTION)
+    untold = fields.result is None and is_no_such_tool(name, error, described)
+    return ("not_run", None) if untold or says_no_such_tool(name, fields.result) else (status, error)
 
 
 def _status(span: Span, fields: ToolFields) -> CallStatus:
@@ -178,10 +184,12 @@ def _merge(call: ToolCall, span: Span, fields: ToolFields) -> None:
     if call.raw_result is None:
         call.raw_result = fields.result
     call.call_id = call.call_id or fields.call_id
-    inner = _status(span, fields)
-    if inner == "retry" or (inner == "error" and call.status != "retry"):
+    inner, error = _judged(span, call.name, fields)
+    if inner == "not_run" or call.status == "not_run":
+        call.status, call.error = "not_run", None
+    elif inner == "retry" or (inner == "error" and call.status != "retry"):
         call.status = inner
         if call.error is None or not call.error.message:
-            call.error = conventions.error(span.raw) or SpanError(message=fields.message)
+            call.error = error
     elif call.status == "unknown":
         call.status = inner

@@ -11,6 +11,7 @@ import msgspec
 from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._returned import is_failure
 from spanwise.model.calls import ToolCall
+from spanwise.model.span import SpanError
 
 _MARKED = re.compile(
     r"(?:error|fatal)\s*[:!]|error (?:executing|calling|running|invoking)|traceback \(|\w*(?:error|exception)[:(]", re.I
@@ -53,29 +54,59 @@ def reads_like_error(result: object) -> bool:
 
 
 _NO_SUCH_TOOL = re.compile(
-    r"\b(?:not (?:a (?:valid|known)|an? (?:available|existing)) tool|(?:tool|function)\b.{0,80} not found"
-    r"|(?:unknown|unavailable) (?:tool|function)\b"
-    r"|no such tool\b|no tool (?:with|named|called)\b|not part of the provided)",
+    r"(?P<before>(?:\bnot (?:a (?:valid|known)|an? (?:available|existing)) tool|\bnot part of the provided"
+    r"|\bno tool with th(?:at|is) name|(?:don't|do(?:es)? not) exist, these are the only available))"
+    r"|\b(?P<inside>(?:tool|function)\b.{0,80}? (?:is )?(?:not found|not available|does not exist|not registered))"
+    r"|\b(?P<behind>(?:unknown|unavailable|non-?existent|unregistered) (?:tool|function)\b"
+    r"|no such tool\b|no tool (?:with|named|called)\b)",
     re.I,
+)
+"""The name stands before, inside or behind what matches: what a tool says of other things names those."""
+_NEAR = 24
+_NOT_FOUND = re.compile(
+    r"\W*(?:error:\s*)?(?:the requested )?(?:tool|function) (?:not found|does not exist(?: or is not available)?)\W*",
+    re.I,
+)
+"""The same of the one that was asked for, without its name."""
+_NO_SUCH_TYPE = re.compile(
+    r"(?:no_?such|unknown|unavailable|invalid)_?tool|tool_?(?:does_?)?not_?(?:found|exist)", re.I
 )
 
 
-_NOT_FOUND = re.compile(r"\W*(?:tool|function) not found\W*", re.I)
-
-
 def says_no_such_tool(name: str, result: object) -> bool:
-    """What a framework tells a model that invented the tool's name; only where no tool's own result can stand."""
+    """What a framework tells a model that invented the tool's name."""
     if isinstance(result, Mapping):  # Google's API wants every answer as a mapping
         result = cast("Mapping[str, object]", result).get("error")
     if not isinstance(result, str):
         return False
-    named = name in result[:200] and _NO_SUCH_TOOL.search(result[:200]) is not None
-    return named or _NOT_FOUND.fullmatch(result) is not None
+    said = result[:200]
+    return (
+        any(_names(name, said, met) for met in _NO_SUCH_TOOL.finditer(said)) or _NOT_FOUND.fullmatch(said) is not None
+    )
+
+
+def _names(name: str, said: str, met: re.Match[str]) -> bool:
+    """Whether a phrase is about the tool of this name."""
+    if met["inside"]:
+        return name in met.group()
+    if met["before"]:
+        return name in said[: met.start()]
+    return name in said[met.start() : met.end() + len(name) + _NEAR]
+
+
+def is_no_such_tool(name: str, error: SpanError, described: object) -> bool:
+    """Whether a failure is that there is no such tool, by its message, the name of the exception, or the description.
+
+    ADK describes a tool that it does not find as one that is not found, with content or without.
+    """
+    if says_no_such_tool(name, error.message) or _NO_SUCH_TYPE.search(error.type) is not None:
+        return True
+    return isinstance(described, str) and _NOT_FOUND.fullmatch(described[:200]) is not None
 
 
 def may_say_no_such_tool(text: str) -> bool:
     """Whether a text may say so of some tool, whatever its name."""
-    return "ool" in text[:200] or "unction" in text[:200]
+    return "ool" in text[:200] or "unction" in text[:200] or "only available" in text[:200]
 
 
 _REFUSALS = ("could not be executed - arguments were malformed", "could not be executed", "arguments are malformed")

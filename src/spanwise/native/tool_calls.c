@@ -281,9 +281,10 @@ add(FactReader *self, Work *work, PyObject *span, PyObject *raw, PyObject **valu
 
 /* 1: what a failed span says of its failure, a new reference; 0: it takes a closer look; -1: an exception. */
 static int
-take_failure(const ToolRule *rule, PyObject *raw, PyObject **error)
+take_failure(const ToolRule *rule, PyObject *raw, PyObject *result, PyObject **error)
 {
-    PyObject *said = rule->failure == Py_None ? Py_NewRef(Py_None) : PyObject_CallOneArg(rule->failure, raw);
+    PyObject *said = rule->failure == Py_None ? Py_NewRef(Py_None)
+                                              : PyObject_CallFunctionObjArgs(rule->failure, raw, result, NULL);
     if (said == NULL)
         return -1;
     if (said == Py_None) {
@@ -320,7 +321,7 @@ take(FactReader *self, Work *work, PyObject *span, PyObject *raw)
         plain = plain < 0 ? -1 : !plain;
     }
     if (plain == 1 && failed)
-        plain = take_failure(rule, raw, &error);
+        plain = take_failure(rule, raw, values[RESULT], &error);
     if (plain == 1)
         plain = add(self, work, span, raw, values, error);
     if (error != Py_None)
