@@ -6,7 +6,7 @@ import pytest
 
 from spanwise.assembly import endings
 from spanwise.model.raw import RawSpan, Scope
-from tests.making import agent, asks, chat, run_of, says, span, user
+from tests.making import agent, asks, chat, run_of, says, span, tool, user
 
 ASKING = chat(2, parent=1, sent=[user("Q")], got=[asks(("c1", "search", {}))])
 
@@ -50,3 +50,33 @@ def test_a_guardrail_that_tripped() -> None:
     in_javascript = 'Error in agent run: {"error":"InputGuardrailTripwireTriggered: Input guardrail triggered: {}"}'
     assert found == stopped(in_javascript)
     assert "" not in {switch for _, switch in stopped("Connection lost").values()}
+
+
+@pytest.mark.parametrize(
+    "scope", ["openinference.instrumentation.openai_agents", "opentelemetry.x", "logfire.openai_agents"]
+)
+def test_an_answer_that_a_guardrail_blocked(scope: str) -> None:
+    """What a model said is no answer where an output guardrail tripped, but for a guarded agent that a tool asked."""
+    told: dict[str, object] = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "helper"}
+    where = Scope(scope, "", {})
+    message = "Guardrail tripwire triggered: {'guardrail': 'gin'}"
+
+    def guarded(number: int, parent: int) -> list[RawSpan]:
+        one = span(number, parent=parent, attributes=told, status=2, message=message, scope=where, end=100)
+        return [one, chat(number + 1, parent=number, sent=[user("Q")], got=[says("A")])]
+
+    run = run_of(agent(1), *guarded(2, 1))
+    assert None is run.answer
+    found = {one.field: (one.why, one.switch) for one in run.missing}
+    assert ("A guardrail stopped the run: what the model answered was given to nobody.", "") == found["answer"]
+    asked = [tool(2, parent=1, name="ask_helper"), *guarded(3, 2)]
+    assert "B" == run_of(agent(1), *asked, chat(9, parent=1, sent=[user("Q")], got=[says("B")], start=200)).answer
+
+
+def test_nobody_asked_a_model() -> None:
+    """OpenLLMetry leaves a span for each model call of the SDK, and none for a guardrail: what a run lacks is told."""
+    named = {"traceloop.span.kind": "agent", "gen_ai.agent.name": "helper", "gen_ai.operation.name": "invoke_agent"}
+    scope = Scope("opentelemetry.instrumentation.openai_agents", "", {})
+    run = run_of(span(1, name="helper.agent", attributes=named, scope=scope))
+    assert {""} == {one.switch for one in run.missing}
+    assert "No model was asked, as where a guardrail stops the run before." in {one.why for one in run.missing}

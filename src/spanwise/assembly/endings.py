@@ -7,15 +7,17 @@ from itertools import takewhile
 
 from spanwise import conventions
 from spanwise.assembly import asked, texts
+from spanwise.conventions import logfire_openai_agents
+from spanwise.conventions._genai_scopes import PRINTING
 from spanwise.conventions._parts import OPENAI_AGENTS
 from spanwise.model.content import Message, Part
-from spanwise.model.span import RUN_KINDS, Span
+from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
 _WORDS = frozenset({"text", "other"})
+_WITH_MODELS = frozenset({*OPENAI_AGENTS, logfire_openai_agents.SCOPE, PRINTING})
+"""Instrumentations of the OpenAI Agents SDK under which each model call leaves a span."""
 _BARE = _WORDS | {"tool_call"}
-_TRIPPED = ("Guardrail tripwire triggered", "InputGuardrailTripwireTriggered")
-"""How the error of an agent says it, in Python and in JavaScript."""
 
 
 def ended_in_failure(run: Run) -> bool:
@@ -26,17 +28,21 @@ def ended_in_failure(run: Run) -> bool:
 
 def unasked(run: Run) -> str:
     """Why a run has no model call, where its spans tell that it was stopped before."""
-    if run.llm_groups or all(span.raw.scope.name not in OPENAI_AGENTS for span in run.by_kind.get("agent", ())):
+    scopes = set[str]() if run.llm_groups else {span.raw.scope.name for span in run.by_kind.get("agent", ())}
+    if scopes.isdisjoint(_WITH_MODELS) or run.tool_calls:
         return ""
-    errors = (run.trace.facts.span_error(span) for span in run.of_kinds(RUN_KINDS))
-    tripped = any(error is not None and any(mark in error.message for mark in _TRIPPED) for error in errors)
-    return "A guardrail stopped the run before a model was asked" if tripped else ""
+    if texts.guarded(run):
+        return "A guardrail stopped the run before a model was asked"
+    # OpenLLMetry writes neither guardrails nor that one was tripped.
+    return "No model was asked, as where a guardrail stops the run before" if PRINTING in scopes else ""
 
 
 def unanswered(run: Run) -> str:
     """Why there is no answer that a setting would record; empty where there may be one."""
     if why := unasked(run):
         return f"{why}."
+    if texts.guarded(run):
+        return "A guardrail stopped the run: what the model answered was given to nobody."
     if _failed_last(run):
         return "The last model call failed: no answer followed."
     if run.root < 0 <= run.mark:

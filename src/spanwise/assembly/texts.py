@@ -13,7 +13,7 @@ from typing import cast
 
 from spanwise import conventions
 from spanwise.assembly import llms, templates
-from spanwise.conventions import first_user_text, last_answer_text, llama_index, quarkus
+from spanwise.conventions import first_user_text, last_answer_text, llama_index, logfire_openai_agents, quarkus
 from spanwise.conventions._genai_scopes import LANGCHAIN_JS, asks_for_tools
 from spanwise.conventions._langchain import as_json, returned
 from spanwise.conventions._openinference_messages import LLAMA_INDEX
@@ -22,6 +22,7 @@ from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX as OPENLLMET
 from spanwise.model.calls import Given, Retrieval, ToolCall
 from spanwise.model.content import AgentFields, Memo, Message, Messages, is_cut, is_mask
 from spanwise.model.effects import is_control, passes_control, says_output_taken
+from spanwise.model.raw import STATUS_ERROR
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
 
@@ -29,6 +30,10 @@ _CREW_PROMPT = re.compile(
     r"\s*Current Task: (.+?)(?:\n\nThis is the expected criteria for your final answer\b|\Z)", re.S
 )
 _NODE = re.compile(r"\w+")
+_STEPS = RUN_KINDS | {"other"}
+"""Logfire's turns of an agent, which fail in its place, are among the others."""
+_TRIPPED = ("Guardrail tripwire triggered", "GuardrailTripwireTriggered")
+"""How the error of an agent says it, in Python and in JavaScript."""
 _HEX = re.compile(r"[0-9a-f]+")
 _THREAD, _THREAD_RUN = "gen_ai.thread.id", "gen_ai.thread.run.id"
 USERS = frozenset({"user", "human"})
@@ -149,8 +154,22 @@ def answer(run: Run) -> str | None:
     return None if _is_digest(said) and _is_digest(recorded_query(run)) else said
 
 
+def guarded(run: Run) -> bool:
+    """A guardrail of the OpenAI Agents SDK ended the run: what a model said was given to nobody."""
+    agents = run.by_kind.get("agent", ())
+    kinds = _STEPS if agents and agents[0].raw.scope.name == logfire_openai_agents.SCOPE else RUN_KINDS
+    failed = [span for span in run.of_kinds(kinds) if span.raw.status_code == STATUS_ERROR]
+    if not failed:
+        return False
+    errors = [(span, run.trace.facts.span_error(span)) for span in failed]
+    tripped = [span for span, error in errors if error is not None and any(mark in error.message for mark in _TRIPPED)]
+    return bool(tripped) and not _inside_tools(run).issuperset(span.index for span in tripped)
+
+
 def recorded_answer(run: Run) -> str | None:
     """What is recorded as the answer, a mask too."""
+    if guarded(run):
+        return None
     memo = run.trace.memo
     root = run.root_span
     if root is not None:

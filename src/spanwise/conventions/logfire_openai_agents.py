@@ -29,6 +29,7 @@ from spanwise.model.content import (
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind, SpanError
 
+SCOPE = "logfire.openai_agents"
 _KINDS: Mapping[str, Kind] = {
     "Task:": "workflow",
     "Agent": "agent",
@@ -152,7 +153,7 @@ def context(span: RawSpan, memo: Memo) -> ContextFields:
 CONVENTION = Convention(
     name="logfire_openai_agents",
     title="OpenAI Agents SDK (Logfire)",
-    scopes=("logfire.openai_agents",),
+    scopes=(SCOPE,),
     kind=kind,
     tool=tool,
     llm=llm,
