@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from spanwise import conventions
 from spanwise.conventions import _genai, _genai_scopes, openinference, traceloop
 from spanwise.conventions._langgraph import passed, told_by_command
 from spanwise.model.content import HandoffFields, Memo
@@ -194,3 +195,21 @@ def test_langchain_agents_before_operations() -> None:
         traceloop.agent(graph("helper"), Memo()).name,
         traceloop.agent(graph("tools"), Memo()).name,
     )
+
+
+@pytest.mark.parametrize(
+    ("raised", "message", "fails"),
+    [
+        ({"error.type": "langgraph.errors.ParentCommand"}, "Command(graph='team')", False),
+        ({"error.type": "_OTHER"}, "Command(graph='team', update={})", False),
+        ({"error.type": "ValueError"}, "no such Command(graph='team')", True),
+    ],
+)
+def test_a_command_to_the_parent_graph_is_no_failure(raised: dict[str, object], message: str, fails: bool) -> None:
+    """A node raises the command by which it passes control, which instrumentations take for an error."""
+    attributes = {"gen_ai.operation.name": "invoke_agent", **raised}
+    span = made(attributes=attributes, status=2, message=message)
+    assert fails == conventions.failed(span, conventions.classify(span)[0])
+    event = ("exception", {"exception.type": "langgraph.errors.ParentCommand"})
+    raising = made(attributes={"traceloop.span.kind": "agent"}, events=[event], status=2)
+    assert not conventions.failed(raising, conventions.classify(raising)[0])

@@ -10,6 +10,7 @@ from spanwise.assembly.verdicts import may_say_no_such_tool, says_error
 from spanwise.conventions import CONVENTIONS
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._genai_scopes import GOOGLE, REFUSED, REFUSED_IN, REFUSING
+from spanwise.conventions._langgraph import hands_over
 from spanwise.model.calls import LLMCall, ToolCall
 from spanwise.model.content import DECODE, LLMFields
 from spanwise.model.effects import is_control
@@ -37,7 +38,7 @@ def _tools(one: Convention) -> object:
 
 def _failure(is_odd: Callable[[RawSpan], bool], span: RawSpan, result: object) -> SpanError | None:
     """What a failed tool's span says of its failure; None for one that takes a closer look."""
-    said = None if is_odd(span) else conventions.error(span) or SpanError()
+    said = None if is_odd(span) or hands_over(span) else conventions.error(span) or SpanError()
     if said is None:
         return None
     texts = (said.message, said.type, result, span.attributes.get(DESCRIPTION))

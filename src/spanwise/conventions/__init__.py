@@ -62,6 +62,7 @@ from spanwise.conventions._genai_scopes import is_untold as is_untold
 from spanwise.conventions._langchain import asked_in as asked_in
 from spanwise.conventions._langchain import parsed as parsed
 from spanwise.conventions._langfuse_javascript import leaves_requests_out
+from spanwise.conventions._langgraph import hands_over
 from spanwise.conventions._openinference_runs import typed_as as typed_as
 from spanwise.conventions._stated import stated as stated
 from spanwise.model.content import (
@@ -243,8 +244,7 @@ def tool(span: RawSpan, memo: Memo, dialect: int) -> ToolFields:
 
 def several(span: RawSpan, memo: Memo, dialect: int) -> tuple[ToolFields, ...] | None:
     """The calls of a tool span that runs several at once; None for a span that is one call."""
-    reader = _SEVERAL[dialect]
-    return reader(span, memo) if reader is not None else None
+    return reader(span, memo) if (reader := _SEVERAL[dialect]) is not None else None
 
 
 def llm(span: RawSpan, memo: Memo, dialect: int) -> LLMFields:
@@ -380,7 +380,7 @@ def failed(span: RawSpan, dialect: int) -> bool:
     """Whether the span's status, or what its dialect has in the place of one, marks a failure."""
     if span.status_code == STATUS_ERROR:
         borrowed = _BORROWED[dialect]
-        return borrowed is None or not borrowed(span)
+        return (borrowed is None or not borrowed(span)) and not hands_over(span)
     check = _FAILED[dialect]
     return check is not None and check(span)
 

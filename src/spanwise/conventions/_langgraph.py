@@ -21,6 +21,8 @@ from spanwise.model.raw import RawSpan
 NAMELESS = "LangGraph"
 """How a graph calls itself that was given no name."""
 _PAUSES = ("GraphInterrupt", "NodeInterrupt")
+_COMMANDING = "ParentCommand"
+_COMMANDED = ("Command(graph=", "ParentCommand(")
 _WAITING = ("(Interrupt(", "[Interrupt(", "Interrupt(")
 _MESSAGE = frozenset({"name", "tool_call_id", "content"})
 PRINTED = ("content=", "ToolMessage(", "Command(")
@@ -121,6 +123,20 @@ def printed_message(text: str, memo: Memo) -> ToolMessage | None:
 def says_paused(message: str) -> bool:
     """A status message of what LangGraph waits for, where the exception itself is not recorded."""
     return message.startswith(_WAITING)
+
+
+def hands_over(span: RawSpan) -> bool:
+    """What was raised is the command by which a node passes control to its parent graph: nothing failed."""
+    if span.status_message.startswith(_COMMANDED) or _is_command(span.attributes.get("error.type")):
+        return True
+    for event in span.events:
+        if event.name == "exception" and _is_command(event.attributes.get("exception.type")):
+            return True
+    return False
+
+
+def _is_command(kind: object) -> bool:
+    return isinstance(kind, str) and kind.endswith(_COMMANDING)
 
 
 def is_paused(span: RawSpan) -> bool:
