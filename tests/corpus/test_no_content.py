@@ -11,6 +11,7 @@ from spanwise.catalog import default_evaluators
 from spanwise.model.trace import Run
 from spanwise.report.contract import to_contract
 from spanwise.report.encode import to_line
+from spanwise.report.spans import to_inspected
 from spanwise.report.terminal import console
 from spanwise.report.tree import show_run
 from spanwise.run import evaluate
@@ -43,6 +44,7 @@ def test_no_word_is_told_without_content(name: str) -> None:
     """Neither scores nor tree quote a question, an answer, an argument, a result or an error."""
     for run in runs_of(name, logs=True):
         file = io.StringIO()
-        show_run(console(file, width=1000), run=run, content=False)
-        told = to_line(to_contract(evaluate(run, EVALUATORS), content=False)) + file.getvalue()
+        show_run(console(file, width=1000), run=run, content=False, everything=True)
+        scored = to_line(to_contract(evaluate(run, EVALUATORS), content=False))
+        told = scored + to_line(to_inspected(run, content=False)) + file.getvalue()
         assert [] == [text for text in said(run) if text in told]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spanwise.conventions._named_tasks import bare_name
 from spanwise.model.result import RunResult
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
@@ -25,7 +26,7 @@ def _span(run: Run, span: Span, *, content: bool) -> dict[str, object]:
         "span_id": span.span_id,
         "parent_id": run.trace.spans[span.parent].span_id if span.parent >= 0 else None,
         "kind": span.kind,
-        "name": span.name,
+        "name": span.name if content else bare_name(span.raw),
         "start_ns": span.start_ns,
         "end_ns": span.raw.end_ns or None,
         "status": run.trace.facts.status(span),

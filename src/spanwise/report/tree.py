@@ -8,6 +8,7 @@ from rich.console import Console, Group
 from rich.text import Text
 from rich.tree import Tree
 
+from spanwise.conventions._named_tasks import bare_name
 from spanwise.model.calls import Tokens, ToolCall
 from spanwise.model.content import ContentState
 from spanwise.model.span import SpanError
@@ -116,10 +117,13 @@ def _lines(run: Run, entry: Entry, *, level: int, content: bool) -> Iterator[Tex
     failed = entry.error is not None or (entry.call is not None and entry.call.failed)
     facts = "  ".join(_entry_facts(run, entry))
     deep = f"  (level {level})" if level else ""
+    name = entry.name
+    if not content and entry.span is not None and name == entry.span.name:
+        name = bare_name(entry.span.raw)
     yield line(
         (entry.word, "red" if failed else _ENTRY_STYLES.get(entry.word, "")),
         (" ", ""),
-        (shown(entry.name, limit=120), "bold" if entry.word in _ENTRY_STYLES else ""),
+        (shown(name, limit=120), "bold" if entry.word in _ENTRY_STYLES else ""),
         (f"  {facts}{deep}", "dim"),
     )
     if entry.call is not None:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, cast
 
 from msgspec import structs
 
+from spanwise.conventions._named_tasks import bare_name
 from spanwise.model.raw import RawEvent, hex_id
 from spanwise.model.result import RunResult
 from spanwise.model.score import Evidence, Score, score_id
@@ -254,7 +255,7 @@ def _span(trace: Trace, span: Span, shape: Shape, *, content: bool) -> Row:
     row: Row = {
         "span_id": span.span_id,
         "parent_id": trace.spans[span.parent].span_id if span.parent >= 0 else hex_id(raw.parent_id) or None,
-        "name": raw.name,
+        "name": raw.name if content else bare_name(raw),
         "kind": span.kind,
         "start_ns": raw.start_ns,
         "end_ns": raw.end_ns or None,
