@@ -47,14 +47,25 @@ def asked_in(span: RawSpan, prompt: str) -> str | None:
 
 
 def last_word(text: str | None, state: Mapping[str, object] | None) -> str | None:
-    """The text of a run's last message, or the typed answer where the agent only says in it that it returns one."""
-    if state is None or (text and not text.startswith(_TAKEN)):
-        return text
-    return structured_response(state) or (text.removeprefix(_TAKEN) if text else None)
+    """The text of a run's last message, or the typed answer where the state holds one: the caller asked for that.
+
+    The message may only say that it is returned, be the same in the model's own words, or be what was said before.
+    """
+    typed = None if state is None else structured_response(state)
+    if typed is None or _is_same(text, typed):
+        return text.removeprefix(_TAKEN) if text and state is not None else text
+    return typed
+
+
+def _is_same(text: str | None, typed: str) -> bool:
+    try:
+        return text is not None and msgspec.json.decode(text) == msgspec.json.decode(typed)
+    except (msgspec.DecodeError, RecursionError):
+        return False
 
 
 def structured_response(state: Mapping[str, object]) -> str | None:
-    """The typed answer of an agent whose last message only requests it."""
+    """The typed answer in an agent's state."""
     response = state.get("structured_response", state.get("structuredResponse"))
     return response if response is None or isinstance(response, str) else as_json(response)
 
