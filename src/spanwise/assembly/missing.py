@@ -79,7 +79,7 @@ def _query(run: Run) -> Missing | None:
         return None
     if texts.recorded_query(run):
         return Missing(field="query", why="What the user asked was removed from the spans.")
-    if texts.cut_ones(run)[0]:
+    if cuts.cut_ones(run)[0]:
         return Missing(field="query", why=f"What the user asked was {_CUT}", switch=cuts.LENGTH_SWITCH)
     if _asks_nothing(run):
         return Missing(field="query", why="The run was asked nothing: none of its messages is a user's.")
@@ -103,7 +103,7 @@ def _answer(run: Run) -> Missing | None:
         return None
     if texts.recorded_answer(run):
         return Missing(field="answer", why="The answer was removed from the spans.")
-    if texts.cut_ones(run)[1]:
+    if cuts.cut_ones(run)[1]:
         return Missing(field="answer", why=f"The answer was {_CUT}", switch=cuts.LENGTH_SWITCH)
     if why := endings.unanswered(run):
         return Missing(field="answer", why=why)

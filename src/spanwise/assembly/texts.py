@@ -93,18 +93,6 @@ def _is_cut(group: Sequence[Span], said: str) -> bool:
     )
 
 
-def cut_ones(run: Run) -> tuple[bool, bool]:
-    """Whether what records the question was cut, and whether what records the answer was."""
-    said = [_agent(run, span) for span in run.spans if span.kind in RUN_KINDS]
-    asked = [one.query or "" for one in said]
-    answered = [one.answer or "" for one in said]
-    for group in (*run.llm_groups[:1], *run.llm_groups[-1:]):
-        messages = llms.messages(run, group)
-        asked.append(first_user_text(messages.input) or "")
-        answered.append(last_answer_text(messages.output) or "")
-    return any(map(is_cut, asked)), any(map(is_cut, answered))
-
-
 def _asked_beside(run: Run) -> str | None:
     """The message that a request beside the run's own span had sent to its thread, the latest before it."""
     root = run.root_span
