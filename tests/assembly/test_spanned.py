@@ -163,7 +163,7 @@ def test_tools_deep_inside_models() -> None:
 
     def nest(depth: int) -> list[RawSpan]:
         wrappers = [chat(n, parent=n - 1) for n in range(3, 3 + depth)]
-        return [agent(1), tool(2, parent=1), *wrappers, tool(50, parent=2 + depth)]
+        return [agent(1), tool(2, parent=1, end=60), *wrappers, tool(50, parent=2 + depth)]
 
     assert [1, 2] == [len(run_of(*nest(depth)).tool_calls) for depth in (3, 30)]
 
@@ -260,3 +260,18 @@ def test_both_halves_of_a_call_of_no_tool() -> None:
     said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "error.type": "ToolNotFound"}
     run = run_of(agent(1), tool(2, parent=1, name="find", result=None), span(3, parent=2, attributes=said, status=2))
     assert [("find", "not_run", None)] == [(call.name, call.status, call.error) for call in run.tool_calls]
+
+
+def test_what_a_failed_call_was_left_around_is_no_part_of_it() -> None:
+    """A failed span that stayed the current one has later calls below it, which began when it was over."""
+    run = run_of(
+        agent(1),
+        tool(2, parent=1, arguments="a", failed=True, start=10, end=20),
+        tool(3, parent=2, arguments="b", result=1, start=30, end=40),
+        tool(4, parent=3, name="other", arguments="c", result=2, start=50, end=60),
+    )
+    assert [("search", "a", None, "error"), ("search", "b", 1, "ok"), ("other", "c", 2, "ok")] == told(run)
+    elsewhere = tool(3, parent=2, result=1, start=30, end=40)
+    elsewhere.scope = Scope("server", "1", {})
+    run = run_of(agent(1), tool(2, parent=1, arguments="a", start=10, end=20), elsewhere)
+    assert [("search", "a", 1, "ok")] == told(run)  # by another clock

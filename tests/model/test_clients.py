@@ -160,3 +160,12 @@ def test_what_is_no_span_of_a_model() -> None:
     assert SPANS.calls([held], cast("list[Span]", [*spans, 1, 2, 3, 4])) is None
     with pytest.raises(TypeError, match="calls takes 2 arguments"):
         SPANS.calls(members)  # type: ignore[call-arg]  # what the checker forbids
+
+
+def test_a_call_below_one_that_was_over() -> None:
+    """A model call that failed may stay the current span: what began when it was over is the next call."""
+    failed, again = call(2, scope="oi", end=20), call(30, scope="oi", end=40, parent=2)
+    failed.status_code = 2
+    assert [2, 1] == [
+        len(run_of(agent(1), failed, one).llm_groups) for one in (again, call(3, scope="oi", end=9, parent=2))
+    ]

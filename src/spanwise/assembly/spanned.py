@@ -15,7 +15,7 @@ from spanwise.model.calls import CallStatus, ToolCall
 from spanwise.model.content import Memo, ToolFields, is_blank
 from spanwise.model.effects import is_control
 from spanwise.model.raw import STATUS_ERROR
-from spanwise.model.span import Span, SpanError
+from spanwise.model.span import Span, SpanError, is_after
 from spanwise.model.trace import Run
 
 _HOPS = 16
@@ -114,7 +114,7 @@ def _same_call(run: Run, span: Span, name: str | None, by_span: Mapping[int, Too
             return None
         above = spans[at]
         if above.kind == "tool":
-            call = by_span.get(at)
+            call = None if is_after(span, above) else by_span.get(at)
             return call if call is not None and name in (None, call.name) else None
         at = above.holder
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from spanwise.model.span import LLM_KINDS, SPANS, Span
+from spanwise.model.span import LLM_KINDS, SPANS, Span, is_after
 
 _CLIENTS = frozenset({"com.anthropic.sdk.python", "com.anthropic.sdk.typescript"})
 """Clients of providers that record their requests by themselves, whatever else records them."""
@@ -44,7 +44,7 @@ def _calls_of(members: Sequence[Span], spans: Sequence[Span]) -> list[list[Span]
 def _is_next(span: Span, outer: Span) -> bool:
     """Whether a model span inside another is the call after it, not a part of it."""
     scope = span.raw.scope.name
-    return scope in _STACKING and scope == outer.raw.scope.name
+    return (scope in _STACKING and scope == outer.raw.scope.name) or is_after(span, outer)
 
 
 def _by_response(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Span]]:

@@ -83,6 +83,14 @@ SPANS = None if core is None else core.Spans(raw=RawSpan, span=Span, scope=Scope
 """What reads the spans of a run in compiled code; None where there is none."""
 
 
+def is_after(span: Span, above: Span) -> bool:
+    """Whether a span above was over when this one began: what failed in it left it the current span.
+
+    Only one scope's spans have surely one clock.
+    """
+    return above.is_over and span.raw.start_ns > above.raw.end_ns and span.raw.scope.name == above.raw.scope.name
+
+
 class SpanError(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a failed span says of its failure."""
 
