@@ -161,6 +161,31 @@ def test_content_that_was_written_as_json() -> None:
     assert expected == traceloop_legacy.messages(made(attributes=attributes), Memo())
 
 
+def test_calls_in_the_place_of_words() -> None:
+    """Netra writes each call that was asked for as a message of its own: its name and arguments, the id beside them."""
+    call = '{"name": "search_docs", "arguments": "{\\"top_k\\": 3}"}'
+    attributes = {
+        "llm.request.type": "chat",
+        "gen_ai.prompt.0.role": "assistant",
+        "gen_ai.prompt.0.content": call,
+        "gen_ai.prompt.0.tool_call_id": "call_1",
+        "gen_ai.prompt.1.role": "tool",
+        "gen_ai.prompt.1.content": "found",
+        "gen_ai.prompt.1.tool_call_id": "call_1",
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.content": call,
+        "gen_ai.completion.0.tool_call_id": "call_2",
+        "gen_ai.completion.1.role": "assistant",
+        "gen_ai.completion.1.content": call,
+        "gen_ai.completion.2.finish_reason": "tool_calls",
+    }
+    got = traceloop_legacy.messages(made(attributes=attributes), Memo())
+    sent, said = got.input or (), got.output or ()
+    assert [("tool_call", "call_1"), ("tool_result", "call_1")] == [(p.type, p.id) for m in sent for p in m.parts]
+    assert [Part("tool_call", id="call_2", name="search_docs", value={"top_k": 3})] == list(said[0].parts)
+    assert [Part("text", call)] == list(said[1].parts)
+
+
 def test_usage() -> None:
     """Tokens have names of their own; the rest is GenAI's."""
     assert LLMFields(input_tokens=323, output_tokens=15, reasoning_tokens=0) == traceloop_legacy.llm(chat(1), Memo())

@@ -323,5 +323,6 @@ CONVENTION = Convention(
     handoff=handoff,
     definitions=definitions,
     context=context,
-    content_switch="Leave input and output capture on (MLflow records both unless a span processor removes them).",
+    content_switch="Leave input and output capture on (MLflow records both unless a span processor removes them; of "
+    "retrievals and plain steps neither with MLFLOW_ENABLE_OTEL_GENAI_SEMCONV=true).",
 )

@@ -108,11 +108,20 @@ def _message(fields: dict[str, object], role: str, memo: Memo) -> dict[str, obje
     if calls:
         out["tool_calls"] = [calls[number] for number in sorted(calls)]
     call_id = first_text(fields, "tool_call_id")
+    written = _written_call(content, memo) if call_id is not None and out["role"] == "assistant" else None
+    if written is not None:
+        return {"role": "assistant", "tool_calls": [{"id": call_id, **written}]}
     if call_id is not None:
         out["tool_call_id"] = call_id
         if isinstance(content, str) and content.startswith("Error"):  # no attribute says whether a tool failed
             out["status"] = "error"
     return out
+
+
+def _written_call(content: object, memo: Memo) -> Mapping[str, object] | None:
+    """The call that Netra writes in the place of words, the id beside it; nothing where words stand."""
+    fields = mapping_of(memo.json(content))
+    return fields if fields is not None and set(fields) == {"name", "arguments"} else None
 
 
 def _content(value: object, memo: Memo) -> object:
