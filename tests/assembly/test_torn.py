@@ -25,16 +25,23 @@ def step(number: int, *, parent: int, end: int) -> RawSpan:
 @pytest.mark.parametrize(
     "name",
     [
+        "ag2__builtin__group_chat",
+        "agno__openinference__team",
+        "crewai__openinference-listener__two-tasks",
+        "crewai__openinference__shared-model",
         "langchain__langsmith-otel__create_agent_parallel_hallucinated",
         "langgraph__langfuse",
         "langgraph__openinference",
         "llama-index__openinference",
         "openai-agents__openinference",
+        "openai-agents__otel-genai__handoff",
+        "openai-agents__weave__handoff",
         "smolagents__openinference",
         "smolagents__openinference__codeagent",
         "strands__builtin",
         "strands__openinference",
         "vercel-ai__genai",
+        "voltagent__builtin__delegate_hallucinated",
     ],
 )
 def test_a_run_that_never_ended(name: str) -> None:
@@ -42,7 +49,9 @@ def test_a_run_that_never_ended(name: str) -> None:
     raws = spans(name)
     (whole,) = runs_of(*raws)
     around = {whole.trace.spans[0].raw.span_id}
-    if name.startswith("openai-agents"):  # the trace, the workflow and the agent each have a span
+    if name.startswith("ag2"):  # the conversation, and the group's manager
+        around = {one.span_id for one in raws[:2]}
+    if name == "openai-agents__openinference":  # the trace, the workflow and the agent each have a span
         around = {one.span_id for one in raws[:3]}
     left = [raw for raw in raws if raw.span_id not in around]
     (run,) = runs_of(*left)
@@ -111,3 +120,47 @@ def test_what_lay_within_a_lost_part() -> None:
     lost = next(one for one in run.missing if one.field == "answer")
     assert "The run's own span was lost: it crashed or was killed, or is still to come." == lost.why
     assert 2 == len(runs_of(agent(1), *[remade(one, start_ns=one.start_ns + 2000, end_ns=0) for one in steps]))
+
+
+def killed(name: str, share: float) -> Run:
+    """The only run of what had been exported of a recording when this share of its spans had ended."""
+    raws = spans(name)
+    until = sorted(raw.end_ns for raw in raws)[int(len(raws) * share) - 1]
+    (run,) = runs_of(*(raw for raw in raws if raw.end_ns <= until))
+    return run
+
+
+@pytest.mark.parametrize("name", ["openai-agents__openinference__handoff", "openai-agents__weave__handoff"])
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_a_run_that_was_killed_behind_a_handoff(name: str, share: float) -> None:
+    """The agent that passed control, whose span is whole, and what the next had done by then are one run."""
+    run = killed(name, share)
+    assert [("triage_agent", "research_agent")] == [(one.source, one.target) for one in run.handoffs]
+    assert ["transfer_to_research_agent", "search_docs", "calculator"] == [call.name for call in run.tool_calls[:3]]
+    assert (None, None) == (run.root_span, run.answer)
+    assert run.query
+
+
+def test_handoffs_of_two_runs_at_once() -> None:
+    """What two runs left that were killed at the same time stays apart: their times overlap."""
+    scope = Scope("openinference.instrumentation.openai_agents", "", {})
+
+    def turn(number: int, *, parent: int, end: int) -> RawSpan:
+        attributes = {"openinference.span.kind": "CHAIN"}
+        return span(number, parent=parent, name="turn", end=end, attributes=attributes, scope=scope)
+
+    one = (turn(10, parent=98, end=20), turn(30, parent=98, end=40))
+    assert [span_id(10), span_id(15)] == [
+        run.run_id for run in runs_of(*one, turn(15, parent=99, end=25), turn(35, parent=99, end=45))
+    ]
+    (run,) = runs_of(*one, turn(45, parent=99, end=50))
+    assert [10, 30, 45] == [int(each.span_id, 16) for each in run.spans]
+    beside = runs_of(*one, turn(45, parent=99, end=50), agent(60, parent=97))
+    assert [[10, 30, 45], [60]] == [[int(each.span_id, 16) for each in run.spans] for run in beside]
+
+
+def test_a_members_answer_is_not_the_teams() -> None:
+    """Of a team that was killed before it answered there is no answer, though those whom it asked had theirs."""
+    run = killed("agno__openinference__team", 0.8)
+    assert (None, ["researcher", "analyst"]) == (run.answer, [agent.name for agent in run.agents])
+    assert killed("agno__openinference__team", 0.95).answer

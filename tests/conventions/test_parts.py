@@ -10,6 +10,7 @@ from spanwise.conventions._parts import is_part
 from tests.recordings_io import made
 
 OPENAI_AGENTS = "openinference.instrumentation.openai_agents"
+AG2 = "opentelemetry.instrumentation.ag2"
 LANGCHAIN = "opentelemetry.instrumentation.langchain"
 
 
@@ -32,6 +33,20 @@ LANGCHAIN = "opentelemetry.instrumentation.langchain"
         ("model", "langfuse-sdk", {"langfuse.observation.metadata.langgraph_node": '"model"'}, True),
         ("RunnableSequence.task", LANGCHAIN, {"traceloop.span.kind": "task"}, True),
         ("RunnableSequence.workflow", LANGCHAIN, {"traceloop.span.kind": "workflow"}, False),
+        ("invoke_agent a", AG2, {"ag2.span.type": "agent", "gen_ai.output.messages": "[]"}, True),
+        ("invoke_agent a", AG2, {"ag2.span.type": "agent", "gen_ai.agent.name": "chat_manager"}, True),
+        ("invoke_agent a", AG2, {"ag2.span.type": "agent", "gen_ai.agent.name": "a"}, False),
+        ("a.run", "openinference.instrumentation.agno", {"graph.node.parent_id": "1"}, True),
+        ("a.run", "openinference.instrumentation.agno", {"graph.node.id": "1"}, False),
+        ("a._execute_core", "openinference.instrumentation.crewai", {}, True),
+        ("crew.kickoff", "openinference.instrumentation.crewai", {}, False),
+        ("invoke_agent model", "openlit.instrumentation.langgraph", {"gen_ai.operation.name": "invoke_agent"}, True),
+        ("invoke_workflow g", "openlit.instrumentation.langgraph", {"gen_ai.operation.name": "invoke_workflow"}, False),
+        ("a turn 1", "weave.openai_agents", {"weave.openai_agents.turn.agent_name": "a"}, True),
+        ("tools", "langwatch", {"langwatch.span.type": "chain"}, True),
+        ("mine", "langwatch", {"langwatch.span.type": "chain"}, False),
+        ("subagent:a", "@voltagent/core", {"agent.parent.id": "b"}, True),
+        ("a", "@voltagent/core", {"entity.type": "agent"}, False),
         ("mine.task", "my-app", {"traceloop.span.kind": "task"}, False),
     ],
 )  # fmt: skip

@@ -17,6 +17,7 @@ from spanwise.conventions import first_user_text, last_answer_text, llama_index,
 from spanwise.conventions._genai_scopes import LANGCHAIN_JS, asks_for_tools
 from spanwise.conventions._langchain import as_json, returned
 from spanwise.conventions._openinference_messages import LLAMA_INDEX
+from spanwise.conventions._parts import is_sent
 from spanwise.conventions._smolagents import task_in
 from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX as OPENLLMETRY_LLAMA_INDEX
 from spanwise.model.calls import Given, Retrieval, ToolCall
@@ -302,12 +303,18 @@ def _runners(run: Run) -> Iterable[Span]:
 
 
 def _inside_tools(run: Run) -> set[int]:
-    """The spans that stand below a tool of this run; what a tool that passes control leads to goes on with the run."""
+    """The spans that stand below a tool of this run; what a tool that passes control leads to goes on with the run.
+
+    Who was sent by another agent stood below such a tool, too, where that agent's own span and the tool's were lost.
+    """
     steering = {call.span for call in run.tool_calls if call.control}
     spans = run.trace.spans
     inside: set[int] = set()
+    torn = run.root < 0 <= run.mark
     for span in run.spans:
         above = span.parent
-        if above >= 0 and (above in inside or (spans[above].kind == "tool" and above not in steering)):
+        if (torn and above < 0 and span.kind == "agent" and is_sent(span.raw)) or (
+            above >= 0 and (above in inside or (spans[above].kind == "tool" and above not in steering))
+        ):
             inside.add(span.index)
     return inside

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from spanwise.conventions._parts import is_inner, is_part
+from spanwise.conventions._parts import is_inner, is_part, shares_trace
 from spanwise.model.raw import Key
 from spanwise.model.span import RUN_KINDS, Span
 
@@ -43,7 +43,32 @@ def adopted(spans: Sequence[Span], run_roots: Sequence[int]) -> tuple[dict[int, 
         # Nothing else is here: what was lost was a part of this run.
         inner = (span for span in lost if span.index not in out and is_part(span.raw) and is_inner(span.raw))
         out.update((span.index, (torn[0], torn[0])) for span in inner)
-    return out, frozenset(torn)
+    return out, frozenset(_in_turn(lost, out, torn))
+
+
+def _in_turn(lost: Sequence[Span], out: dict[int, tuple[int, int]], torn: Sequence[int]) -> Sequence[int]:
+    """The runs that begin with a part, those put into the first whose agents took over from each other.
+
+    The agent that passed control is whole, or told by its parts; of the next, which still ran, only parts are here.
+    """
+    until: dict[int, int] = {}
+    for span in lost:
+        head, _ = out.get(span.index, (span.index, -1))
+        if head in until:
+            until[head] = max(until[head], span.end_ns)
+        elif (head in torn or head == span.index) and shares_trace(span.raw) and is_part(span.raw):
+            if any(end > span.start_ns for end in until.values()):
+                return torn  # at the same time: of several runs
+            until[head] = span.end_ns
+    if len(until) < 2:
+        return torn
+    first = min(until)
+    out.setdefault(first, (first, first))
+    for span in lost:
+        head, agent = out.get(span.index, (span.index, -1))
+        if head in until:
+            out[span.index] = first, agent
+    return [first, *(head for head in torn if head not in until)]
 
 
 def _around(group: Sequence[Span], spans: Sequence[Span], runs: Mapping[int, int], begun: Mapping[int, int]) -> int:

@@ -7,12 +7,18 @@ parent that nobody saw, as ten runs under one request do: only that they are par
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
 from spanwise.conventions._smolagents import SCOPE as SMOLAGENTS
 from spanwise.model.raw import RawSpan
 
+STAFF = frozenset({"_Group_Tool_Executor", "chat_manager"})
+"""Who takes part in the chat of a group of AG2's to run the tools of the others and to say whose turn it is."""
 _STEPS = frozenset({"agent_step", "execute_event_loop_cycle"})
 OPENAI_AGENTS = ("openinference.instrumentation.openai_agents", "@arizeai/openinference-instrumentation-openai-agents")
+_AGNO = "openinference.instrumentation.agno"
+_TRACED = ("weave.openai_agents", "opentelemetry.instrumentation.genai.openai_agents")
+"""Where the agents of OpenAI's library stand below the trace's span, as they do there."""
 _STEP = re.compile(r"Step \d+")
 _WORKFLOW_STEPS = (
     "init_run",
@@ -24,12 +30,52 @@ _WORKFLOW_STEPS = (
 )
 _LLAMA_STEPS = tuple(f"{kind}.{step}" for kind in ("Agent", "AgentWorkflow") for step in _WORKFLOW_STEPS)
 _NODE = "langgraph_node"
+_NODES = ("model", "tools")
+"""What LangChain's agents call the nodes of their graphs."""
 _NODE_KEYS = tuple(
     f"{prefix}.{_NODE}"
     for prefix in ("langfuse.observation.metadata", "langsmith.metadata", "traceloop.association.properties")
 )
 _CALLED = ("opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.llamaindex")
 """Where what has a parent in the framework is a task, whatever stands around the framework."""
+
+
+def _takes_turns(span: RawSpan) -> bool:
+    """Before AG2 1.0 who takes part in a chat has a span for each reply, which tells what was said."""
+    attributes = span.attributes
+    named = attributes.get("gen_ai.agent.name") in STAFF
+    return attributes.get("ag2.span.type") == "agent" and (named or "gen_ai.output.messages" in attributes)
+
+
+def _is_invoked(span: RawSpan) -> bool:
+    if "weave.openai_agents.turn.agent_name" in span.attributes:
+        return True
+    return span.attributes.get("gen_ai.operation.name") == "invoke_agent"
+
+
+def is_sent(span: RawSpan) -> bool:
+    """Whether an agent works for another one, who answers in the end."""
+    return "agent.parent.id" in span.attributes or (
+        "graph.node.parent_id" in span.attributes and span.scope.name == _AGNO
+    )
+
+
+_TOLD: Mapping[str, Callable[[RawSpan], bool]] = {
+    **dict.fromkeys(_TRACED, _is_invoked),
+    "openlit.instrumentation.langgraph": _is_invoked,  # its graphs are workflows, its nodes are called agents
+    "opentelemetry.instrumentation.ag2": _takes_turns,
+    _AGNO: is_sent,
+    "openinference.instrumentation.crewai": lambda span: span.name.endswith("._execute_core"),
+    "openinference.instrumentation.crewai._event_listener": lambda span: "task_id" in span.attributes,
+    "langwatch": lambda span: span.name in _NODES and span.attributes.get("langwatch.span.type") == "chain",
+    "@voltagent/core": lambda span: "span.type" in span.attributes or "agent.parent.id" in span.attributes,
+}
+"""How other scopes tell what stands below another agent, a crew, a chat or a graph."""
+
+
+def shares_trace(span: RawSpan) -> bool:
+    """Whether what its scope records of a run stands below one span, however many agents take part."""
+    return span.scope.name in OPENAI_AGENTS or span.scope.name in _TRACED
 
 
 def is_inner(span: RawSpan) -> bool:
@@ -51,5 +97,8 @@ def is_part(span: RawSpan) -> bool:
         return span.name == "turn" or "graph.node.id" in span.attributes
     if scope in _CALLED and get("traceloop.span.kind") == "task":
         return True
+    told = _TOLD.get(scope)
+    if told is not None:
+        return told(span)
     metadata = get("metadata")
     return (isinstance(metadata, str) and f'"{_NODE}"' in metadata) or any(key in span.attributes for key in _NODE_KEYS)

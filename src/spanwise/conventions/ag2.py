@@ -13,14 +13,13 @@ from collections.abc import Mapping, Sequence
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import items
+from spanwise.conventions._parts import STAFF
 from spanwise.conventions._values import first_int, mapping_of, text_of
 from spanwise.model.content import AgentFields, HandoffFields, LLMFields, Memo, Message, ToolFields
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 
 _OPENINFERENCE = "openinference.span.kind"
-_STAFF = frozenset({"_Group_Tool_Executor", "chat_manager"})
-"""Who takes part in the chat of a group to run the tools of the others and to say whose turn it is."""
 _EXIT = "ag2.code_execution.exit_code"
 _NO_NAME = "unknown"
 _TRANSFERRED = "Transfer to "
@@ -49,7 +48,7 @@ def kind(span: RawSpan) -> Kind | None:
 def _is_staff(attributes: Mapping[str, object]) -> bool:
     """A chat is no agent, and not who only serves it; before 0.1.11 no agent's name was recorded."""
     name = attributes.get("agent.name")
-    return "ag2.recipient.name" in attributes or not isinstance(name, str) or name in _STAFF
+    return "ag2.recipient.name" in attributes or not isinstance(name, str) or name in STAFF
 
 
 def _has_no_model(attributes: Mapping[str, object]) -> bool:
