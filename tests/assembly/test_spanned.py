@@ -78,6 +78,9 @@ def test_a_call_of_which_nothing_is_recorded_may_have_returned_an_error() -> Non
     assert ["unknown"] == statuses(google) == statuses(google, code=1)
     assert ["error"] == statuses(google, code=2)
     assert ["ok"] == statuses("autogen-core") == statuses("spanwise.record")
+    for key, said in (("lmnr.span.type", "TOOL"), ("langwatch.span.type", "tool"), ("agentops.span.kind", "tool")):
+        silent = span(2, parent=1, name="search", attributes={key: said})
+        assert ["unknown"] == [call.status for call in run_of(agent(1), silent).tool_calls]
     for key in ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.status", "mcp.method.name"):
         assert ["ok"] == statuses(google, **{key: "tools/call"})
 

@@ -40,6 +40,8 @@ def test_types_that_nobody_gave() -> None:
     given = {"honeyhive_event_type": "tool"}
     assert "workflow" == conventions.classify(made(scope=SCOPE, attributes={**given, f"{IN}.q": "Q"}))[1]
     assert "other" == conventions.classify(made("add_error", scope=SCOPE, attributes=given))[1]
+    again = made("add_error", scope=SCOPE, attributes={**given, "honeyhive_error": "it broke"})
+    assert "setup" == conventions.classify(again)[1]
     chat = {**given, "gen_ai.operation.name": "chat"}
     assert "llm" == conventions.classify(made(scope="openai", attributes=chat))[1]
 

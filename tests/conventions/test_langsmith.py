@@ -262,3 +262,19 @@ def test_parallel_calls_of_a_stream_in_javascript() -> None:
     assert [("call_1", "add", {"a": 1}), ("call_2", "add", {"a": 2})] == [
         (one.id, one.name, one.value) for one in calls
     ]
+
+
+def test_what_the_sdk_was_told_to_hide() -> None:
+    """An empty mapping in the place of what was hidden is neither arguments nor a result."""
+    hidden = run("tool", "search", {}, {}, LANGSMITH_HIDE_INPUTS="true", LANGSMITH_HIDE_OUTPUTS="true")
+    assert ToolFields("search") == langsmith.tool(hidden, Memo())
+    assert ToolFields("search") == langsmith.tool(run("tool", "search", {}, {}), Memo())
+    failed = langsmith.tool(crashed(run("tool", "search", {}, LANGSMITH_HIDE_INPUTS="true")), Memo())
+    assert (None, True) == (failed.arguments, failed.failed)
+    assert ToolFields("now", {}, 7) == langsmith.tool(run("tool", "now", {}, {"output": 7}), Memo())
+
+
+def test_documents_of_a_function() -> None:
+    """What a traced function returned that is no mapping stands under `output`."""
+    found = run("retriever", "kb", {"query": "q"}, {"output": [{"id": "d", "content": "text", "score": 0.5}]})
+    assert RetrievalFields("q", (Document("d", 0.5, "text"),)) == langsmith.retrieval(found, Memo())

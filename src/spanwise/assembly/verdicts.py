@@ -20,7 +20,9 @@ _WORDED = re.compile(
     r"\W*(?:an? )?(?:(?:internal|unexpected|fatal|validation|runtime|server|network|tool|function|request|execution) )?"
     r"(?:(?:error|exception|fail(?:ed|ure)|cannot|can't|could not|couldn't|unable|timed out)\b"
     r"|(?:access|permission) denied\b"
-    r"|(?:invalid|unknown) (?:argument|input|value|expression|request|parameter|json|syntax|tool|function|error)\b)",
+    r"|(?:invalid|unknown) (?:argument|input|value|expression|request|parameter|json|syntax|tool|function|error)\b"
+    # A number behind it is what was measured, not what went wrong.
+    r"|(?:\w+ ){0,3}(?:validation|parsing|input|schema|connection|timeout|http|api) error: (?!\W*\d))",
     re.I,
 )
 _FLAGS = ("isError", "is_error", "error")

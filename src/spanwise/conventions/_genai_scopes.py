@@ -98,6 +98,7 @@ CONTENT_SWITCHES: Mapping[str, str] = {
         "instrumentation of the agents records none."
     ),
     "io.agentscope": "AgentScope's own spans never carry content in Java: instrument the model's client as well.",
+    "weave.conversation": "Leave include_content of Weave's conversation on.",
     "autogen-core": "Its own spans never carry content: install openinference-instrumentation-autogen-agentchat.",
     "semantic_kernel.utils.telemetry.agent_diagnostics.decorators": (
         f"{_SEMANTIC_KERNEL} Hand the agent its messages as its first argument: those given by name are left out."
@@ -360,7 +361,15 @@ def complete(said: ToolFields, span: RawSpan) -> None:
         said.result = None
 
 
-_NAMED = ("gen_ai.tool.name", "gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind")
+_NAMED = (
+    "gen_ai.tool.name",
+    "gen_ai.operation.name",
+    "openinference.span.kind",
+    "traceloop.span.kind",
+    "lmnr.span.type",
+    "langwatch.span.type",
+    "agentops.span.kind",
+)
 """What spans of tools bear whose dialects have no word of their own for a tool's failure."""
 _TELLING = frozenset({"autogen-core", "spanwise.record"})
 """Scopes whose status tells all: AutoGen's tools fail by raising only, and `spanwise.record` was told by the app."""

@@ -90,4 +90,5 @@ CONVENTION = Convention(
     tool=tool,
     asked=requested,
     agent=agent,
+    content_switch="Leave TRACELOOP_TRACE_CONTENT unset, which AgentOps's instrumentations read.",
 )

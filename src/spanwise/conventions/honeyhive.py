@@ -27,6 +27,8 @@ def kind(span: RawSpan) -> Kind | None:
     """What the event's type says, where the app said it; each tracer has a scope of its own."""
     if not span.scope.name.startswith("honeyhive"):
         return None
+    if "honeyhive_error" in span.attributes and span.name.endswith("_error"):
+        return "setup"  # says once more, on its own, that a function failed
     found = _KINDS.get(str(span.attributes.get(_TYPE)), "other")
     if found == "tool" and "honeyhive_metadata.event_type" not in span.attributes:
         return "workflow" if below(span.attributes, f"{_INPUTS}.") else "other"

@@ -88,4 +88,5 @@ CONVENTION = Convention(
     output=output,
     agent=agent,
     context=context,
+    content_switch="Leave ignore_input and ignore_output of `observe` off, and LMNR_TRACE_CONTENT unset.",
 )

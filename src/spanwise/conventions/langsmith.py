@@ -28,7 +28,7 @@ from spanwise.model.content import (
     ToolDefinition,
     ToolFields,
 )
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import Attributes, RawSpan
 from spanwise.model.span import Kind, SpanError
 
 _KINDS: Mapping[object, Kind] = {
@@ -44,6 +44,7 @@ _METADATA = "langsmith.metadata."
 # LangChain's AgentExecutor runs these in the place of a tool that does not exist, or of an answer it cannot parse.
 _STAND_INS = frozenset({"invalid_tool", "_Exception"})
 _TRACEBACK = "Traceback (most recent call last)"
+_HIDDEN = "{}"
 _GIVEN = "gen_ai.prompt"
 _RETURNED = "gen_ai.completion"
 
@@ -63,11 +64,21 @@ def failed(span: RawSpan) -> bool:
     return any(event.name == "exception" for event in span.events)
 
 
+def _passed(attributes: Attributes) -> tuple[object, object]:
+    """What went in and came out: an empty mapping stands for what the SDK was told to hide, and says it in metadata."""
+    given, returned = attributes.get(_GIVEN), attributes.get(_RETURNED)
+    if _HIDDEN not in (given, returned):
+        return given, returned
+    both = given == returned  # a client may be told so, too, which nothing says
+    given = None if given == _HIDDEN and (both or f"{_METADATA}LANGSMITH_HIDE_INPUTS" in attributes) else given
+    return given, None if returned == _HIDDEN else returned
+
+
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """Arguments and result of a tool: the function's own, or LangChain's message around the result."""
     attributes = span.attributes
-    given = attributes.get(_GIVEN)
-    found = outcome(attributes.get(_RETURNED), memo)
+    given, returned = _passed(attributes)
+    found = outcome(returned, memo)
     return ToolFields(
         text_of(attributes.get("gen_ai.tool.name")) or span.name or None,
         None if given is None else _arguments(given, memo),
@@ -166,9 +177,11 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
 
 def retrieval(span: RawSpan, memo: Memo) -> RetrievalFields:
     """Query and documents of a retriever."""
-    given, returned = span.attributes.get(_GIVEN), span.attributes.get(_RETURNED)
+    given, returned = _passed(span.attributes)
+    fields = mapping_of(memo.json(returned)) or {}
+    held = fields["output"] if list(fields) == ["output"] else returned  # what a function returned that is no mapping
     return RetrievalFields(
-        None if given is None else searched(given, memo), None if returned is None else documents(returned, memo)
+        None if given is None else searched(given, memo), None if held is None else documents(held, memo)
     )
 
 
