@@ -9,7 +9,7 @@ from hypothesis import given
 
 from spanwise import conventions
 from spanwise.conventions import openlit
-from spanwise.model.content import AgentFields, LLMFields, Memo, ToolFields
+from spanwise.model.content import AgentFields, LLMFields, Memo, Message, Messages, Part, ToolFields
 from spanwise.model.raw import RawSpan
 from tests.conventions.robustness import read_all, spans
 from tests.recordings_io import made
@@ -172,3 +172,28 @@ def test_time_to_first_token() -> None:
     key = "gen_ai.server.time_to_first_token"
     waits: tuple[dict[str, object], ...] = ({key: 0.25}, {}, {key: 0.25, "gen_ai.response.time_to_first_chunk": 0.5})
     assert [250.0, None, 500.0] == [openlit.llm(made(attributes=wait), Memo()).ttft_ms for wait in waits]
+
+
+def test_what_former_releases_print() -> None:
+    """Before 1.35 a conversation is printed, and the calls that a model asked for are texts with commas."""
+    attributes = {
+        OPERATION: "chat",
+        "gen_ai.prompt": "system: Be good.\nuser: Who?\nAnd why?",
+        "gen_ai.completion": "",
+        "gen_ai.tool.name": "search, add",
+        "gen_ai.tool.call.id": "c1, c2",
+        "gen_ai.tool.args": '{"query": "a, b"}, {"a": 1}',
+    }
+    calls = (
+        Part("tool_call", id="c1", name="search", value={"query": "a, b"}),
+        Part("tool_call", id="c2", name="add", value={"a": 1}),
+    )
+    sent = (Message("system", (Part("text", "Be good."),)), Message("user", (Part("text", "Who?\nAnd why?"),)))
+    found = openlit.messages(made(scope="openlit", attributes=attributes), Memo())
+    assert Messages(sent, (Message("assistant", calls),)) == found
+    later = [{"role": "user", "content": "Who?"}, {"role": "tool", "tool_call_id": "c1", "content": "x"}]
+    attributes = {OPERATION: "chat", "gen_ai.prompt": f"user: Who?\nuser: {later!r}", "gen_ai.completion": "Me."}
+    found = openlit.messages(made(scope="openlit", attributes=attributes), Memo())
+    assert ["text", "tool_result"] == [part.type for message in found.input or () for part in message.parts]
+    assert (Message("assistant", (Part("text", "Me."),)),) == found.output
+    assert Messages(None, None) == openlit.messages(made(scope="openlit", attributes={OPERATION: "chat"}), Memo())

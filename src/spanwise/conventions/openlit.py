@@ -7,17 +7,21 @@ sets that right. Of an OpenAI response's call the message has the id of the item
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
+from spanwise.conventions._messages import items, messages_of
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import asked, call_arguments
+from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._values import number_of, text_of
 from spanwise.model.content import AgentFields, LLMFields, Memo, Message, Messages, Part, ToolFields
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 
+_SPEAKER = re.compile(r"(?:\A|\n)(system|user|assistant|tool|developer): ")
 GRAPH = "openlit.instrumentation.langgraph"
 _CLIENTS = (
     "ai21 anthropic azure_ai_inference bedrock cohere google_ai_studio gpt4all groq litellm mistral oci_genai ollama "
@@ -65,12 +69,35 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
     """What GenAI's attributes tell, the calls that were asked for under their own ids."""
-    return Messages(_genai.messages(span, memo).input, output(span, memo))
+    return Messages(_genai.messages(span, memo).input or _formerly_sent(span, memo), output(span, memo))
+
+
+def _formerly_sent(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """The conversation that releases before 1.35 print: a line for each text, or the whole list once tools ran."""
+    printed = text_of(span.attributes.get("gen_ai.prompt"))
+    if printed is None or "gen_ai.operation.name" not in span.attributes:
+        return None
+    _, *parted = _SPEAKER.split(printed)
+    if parted and parted[-1].startswith("[{'role'"):
+        return messages_of(read_repr(parted[-1]), memo)
+    return messages_of([{"role": r, "content": t} for r, t in zip(parted[::2], parted[1::2], strict=True)], memo)
+
+
+def _formerly_got(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
+    """What the model said then, and the calls that it asked for, each list of theirs a text with commas."""
+    get = span.attributes.get
+    if "gen_ai.completion" not in span.attributes or "gen_ai.operation.name" not in span.attributes:
+        return None
+    said, names, ids = text_of(get("gen_ai.completion")), str(get("gen_ai.tool.name") or ""), get("gen_ai.tool.call.id")
+    given = items(memo.json(f"[{get('gen_ai.tool.args')}]")) or ()
+    calls = zip(names.split(", "), str(ids or "").split(", "), given, strict=False) if names else ()
+    parts = [Part("tool_call", id=call_id or None, name=name, value=value) for name, call_id, value in calls]
+    return (Message("assistant", (*([Part("text", said)] if said else []), *parts)),)
 
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     """What the model answered, each call under its own id."""
-    got = _genai.output(span, memo)
+    got = _genai.output(span, memo) or _formerly_got(span, memo)
     said = span.attributes.get("gen_ai.tool.call.id")
     if got is not None and isinstance(said, str):
         ids = said.split(", ")
@@ -105,6 +132,7 @@ CONVENTION = Convention(
         GRAPH,
         *(f"openlit.instrumentation.{name}" for name in _CLIENTS),
         "openlit.otel.tracing",
+        "openlit",
     ),
     kind=kind,
     tool=tool,
