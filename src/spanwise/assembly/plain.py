@@ -41,8 +41,10 @@ def _failure(is_odd: Callable[[RawSpan], bool], span: RawSpan, result: object) -
     said = None if is_odd(span) or hands_over(span) else conventions.error(span) or SpanError()
     if said is None:
         return None
-    texts = (said.message, said.type, result, span.attributes.get(DESCRIPTION))
-    return None if any(isinstance(text, str) and may_say_no_such_tool(text) for text in texts) else said
+    for text in (said.message, said.type, result, span.attributes.get(DESCRIPTION)):
+        if text and isinstance(text, str) and may_say_no_such_tool(text):
+            return None
+    return said
 
 
 def _models(one: Convention) -> object:

@@ -108,7 +108,8 @@ def is_no_such_tool(name: str, error: SpanError, described: object) -> bool:
 
 def may_say_no_such_tool(text: str) -> bool:
     """Whether a text may say so of some tool, whatever its name."""
-    return "ool" in text[:200] or "unction" in text[:200] or "only available" in text[:200]
+    said = text[:200]
+    return "ool" in said or "unction" in said or "only available" in said
 
 
 _REFUSALS = ("could not be executed - arguments were malformed", "could not be executed", "arguments are malformed")

@@ -127,16 +127,16 @@ def says_paused(message: str) -> bool:
 
 def hands_over(span: RawSpan) -> bool:
     """What was raised is the command by which a node passes control to its parent graph: nothing failed."""
-    if span.status_message.startswith(_COMMANDED) or _is_command(span.attributes.get("error.type")):
+    if span.status_message.startswith(_COMMANDED):
+        return True
+    said = span.attributes.get("error.type")
+    if isinstance(said, str) and said.endswith(_COMMANDING):
         return True
     for event in span.events:
-        if event.name == "exception" and _is_command(event.attributes.get("exception.type")):
+        raised = event.attributes.get("exception.type") if event.name == "exception" else None
+        if isinstance(raised, str) and raised.endswith(_COMMANDING):
             return True
     return False
-
-
-def _is_command(kind: object) -> bool:
-    return isinstance(kind, str) and kind.endswith(_COMMANDING)
 
 
 def is_paused(span: RawSpan) -> bool:
