@@ -8,8 +8,8 @@
 
 /* So many spans lie between asking for one part of a span and asking for what that part points to. */
 #define AHEAD 6
-/* So many lines of 64 bytes hold the names and values of a usual span. */
-#define LINES_OF_KEYS 6
+/* The names and values of a span are asked for up to so many lines of 64 bytes; four of them fill one. */
+#define LINES_OF_KEYS 14
 
 #if defined(__GNUC__)
 #define SOON(at) __builtin_prefetch(at)
@@ -35,7 +35,8 @@ soon_keys(PyObject *attributes)
     if (attributes == NULL || !PyDict_CheckExact(attributes))
         return;
     const char *keys = (const char *)((PyDictObject *)attributes)->ma_keys;
-    for (int line = 0; line < LINES_OF_KEYS; line++)
+    Py_ssize_t lines = 2 + PyDict_GET_SIZE(attributes) / 4;
+    for (Py_ssize_t line = 0; line < LINES_OF_KEYS && line < lines; line++)
         SOON(keys + 64 * line);
 }
 
