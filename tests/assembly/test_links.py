@@ -269,6 +269,7 @@ def test_without_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it was not built, spans are put in order and linked in Python, with the same outcome."""
     ordered = [agent(1), tool(2, parent=1), tool(3, parent=9)]
     expected = links.link(ordered, None)
-    monkeypatch.setattr(links, "_LINKER", None)
+    monkeypatch.setattr(links, "_ORDER", None)
+    monkeypatch.setattr(links, "_LINK", None)
     assert ordered == links.in_order(reversed(ordered), set())
     assert expected == links.link(ordered, None)

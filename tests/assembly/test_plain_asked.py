@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from spanwise.assembly import asked, calls, plain, spanned
+from spanwise.assembly import asked, calls, llms, plain, spanned
 from spanwise.model.calls import ToolCall
 from spanwise.model.raw import Scope
 from spanwise.model.span import Span
@@ -31,8 +31,12 @@ from tests.making import span, trace_of
 
 
 def asked_in_both(run: Run, found: list[ToolCall]) -> bool:
-    """Whether a run's models asked for these calls, which is told alike by either way."""
+    """Whether a run's models asked for these calls, which is told alike by either way.
+
+    The models' own calls, where they were read on the way, are those that are read by themselves.
+    """
     either = calls._all_have_spans(run, found)
+    assert llms._calls(run) == llms._calls(run)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain, "READER", None)
         assert calls._all_have_spans(run, found) == either
@@ -132,9 +136,28 @@ def test_any_refusals(sent: list[tuple[Scope, object, int]], late: bool) -> None
 
 
 @compiled
+@pytest.mark.parametrize("dialect", ["genai", "openinference"])
+def test_model_calls_are_read_on_the_way(dialect: str) -> None:
+    """Where all that models answered was looked at, their calls need not be read again, odd ones among them."""
+    sent, kind = ("gen_ai.usage.input_tokens", "gen_ai.operation.name")
+    fields: dict[str, object] = {kind: "chat", "gen_ai.output.messages": "[]", sent: 7}
+    if dialect == "openinference":
+        fields = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant"}
+    run = run_of(span(1, attributes=fields), span(2, attributes=fields, status=2))
+    assert calls._all_have_spans(run, [])
+    made, odd = run.read_calls or ((), ())
+    assert (2, [run.llm_groups[1]]) == (len(made), odd[-1:])
+    assert tuple(made) == run.llm_calls
+    assert run.read_calls is None
+
+
+@compiled
 def test_odd_answers() -> None:
     """What is no group, and what Python says in another form than its own, is left to it; what it raises comes out."""
-    ask = reader().all_have_spans
+
+    def ask(*given_: object) -> bool | None:
+        return cast("Callable[..., bool | None]", reader().all_have_spans)(*given_, lambda group: group, [])
+
     run = run_of(span(1, attributes={"openinference.span.kind": "LLM"}))
     groups = [list(run.spans)]
     assert ask(cast("list[list[Span]]", [None]), [], lambda one: (), bool, None) is None

@@ -40,7 +40,7 @@ def agents(run: Run) -> tuple[Agent, ...]:
                 name = conventions.agent(span.raw, memo, span.dialect).name
             if isinstance(name, str) and name not in ("", NAMELESS) and not node:  # a node is said to be one, too
                 spans.setdefault(name, []).append(span.index)
-    passing = _passing(run)
+    passing = _passing(run) if "workflow" in run.by_kind else ()
     for span in run.by_kind.get("workflow", ()) if passing else ():
         if span.raw.name in passing:
             spans.setdefault(span.raw.name, []).append(span.index)
@@ -53,8 +53,6 @@ def _passing(run: Run) -> set[str]:
 
     A graph of LangGraph in JavaScript that passes control ends without a word.
     """
-    if "workflow" not in run.by_kind:
-        return set()
     calls = [call for call in run.tool_calls if passes_control(call.name) and call.status not in _UNDONE]
     passed = [_from_call(run, call) for call in calls]
     return {name for one in passed for name in (one.source, one.target) if name}

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from spanwise import conventions
-from spanwise.assembly import plain
+from spanwise.assembly import llms, plain
 from spanwise.assembly.asked import Request, requests_of, tells_refusals, with_refused
 from spanwise.assembly.outputs import judge_outputs
 from spanwise.assembly.requests import adopt_earlier, fill_arguments, is_whole, join, with_handoff_spans
@@ -119,9 +119,7 @@ def _all_have_spans(run: Run, found: list[ToolCall]) -> bool:
     """
     if not run.llm_groups:
         return False
-    told = None
-    if plain.READER is not None:
-        told = plain.READER.all_have_spans(run.llm_groups, found, _asking, is_whole, run.trace.pause)
+    told = llms.have_spans(run, found, _asking, is_whole)
     if told is None:
         return not _start_together(found) and not tells_refusals(run) and _are_asked_for(run, found)
     return told

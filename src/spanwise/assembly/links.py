@@ -40,15 +40,22 @@ _LINKER = (
 )
 
 
+# Looked up and cast once, for each run is put in order. What comes out in order holds no packed span.
+_ORDER = (
+    None
+    if _LINKER is None
+    else cast("Callable[[list[RawSpan] | list[SpanRecord]], list[RawSpan] | None]", _LINKER.order)
+)
+_LINK = None if _LINKER is None else cast("Callable[[list[RawSpan], int, object], Linked[Span]]", _LINKER.link)
+
+
 def in_order(raws: Iterable[SpanRecord], doubles: set[Key]) -> list[RawSpan]:
     """The spans by start, each id once; ids of which two spans disagree are noted among the doubles."""
     came = list(raws)
-    # What is in order holds no packed span.
-    found = None if _LINKER is None else _LINKER.order(cast("list[RawSpan]", came))
-    if found is not None:
+    if _ORDER is not None and (found := _ORDER(came)) is not None:
         return found
     listed = [raw.unpack() if isinstance(raw, PackedSpan) else raw for raw in came]
-    found = None if _LINKER is None else _LINKER.order(listed)
+    found = None if _ORDER is None else _ORDER(listed)
     return _sorted(listed, doubles) if found is None else found
 
 
@@ -114,9 +121,7 @@ def _without_doubles(listed: list[RawSpan], doubles: set[Key]) -> dict[Key, RawS
 
 def link(ordered: list[RawSpan], pause: Callable[[], None] | None) -> Linked[Span]:
     """The spans with dialect, kind and links; a parent that starts later, or is not here, is left to the caller."""
-    if _LINKER is not None:
-        return cast("Linked[Span]", _LINKER.link(ordered, ATTRIBUTE_LIMIT, pause))
-    return _linked(ordered, pause)
+    return _linked(ordered, pause) if _LINK is None else _LINK(ordered, ATTRIBUTE_LIMIT, pause)
 
 
 def _linked(ordered: list[RawSpan], pause: Callable[[], None] | None) -> Linked[Span]:

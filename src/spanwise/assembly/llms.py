@@ -7,12 +7,12 @@ how many. A span around several model spans is no call of its own, only its leav
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from spanwise import conventions, pricing
 from spanwise.assembly import plain, running
 from spanwise.conventions._genai_scopes import GOOGLE, OPENLLMETRY_GOOGLE
-from spanwise.model.calls import LLMCall, Tokens
+from spanwise.model.calls import LLMCall, Tokens, ToolCall
 from spanwise.model.content import LLMFields, Message, Messages
 from spanwise.model.span import RUN_KINDS, Span
 from spanwise.model.trace import Run
@@ -27,23 +27,52 @@ def llm_calls(run: Run) -> tuple[LLMCall, ...]:
         if not conventions.SUMMING.isdisjoint([group[0].dialect for group in odd]):
             for call in running.take_apart(run, found):
                 call.cost_usd, call.cost_estimated = _cost(call.usage, call.start_ns)
-    holding = [span for span in run.by_kind.get("agent", ()) if span.dialect in conventions.HOLDING]
-    held = [call for span in holding for call in _held(run, span)] if holding else ()
+    held: list[LLMCall] = []
+    for span in run.by_kind.get("agent", ()):
+        if span.dialect in conventions.HOLDING:
+            held += _held(run, span)
     return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
 
 
 def _calls(run: Run) -> tuple[list[LLMCall], list[Sequence[Span]]]:
     """The calls of the run's groups of spans, and those groups that take a closer look than plain ones."""
+    held, run.read_calls = run.read_calls, None
+    if held is not None:
+        return held
     odd: list[Sequence[Span]] = []
+    look, groups = _looking(run, odd), run.llm_groups
+    if plain.READER is not None:
+        return plain.READER.llm_calls(groups, look, run.trace.pause), odd
+    return [look(group) for group in run.trace.paced(groups)], odd
+
+
+def _looking(run: Run, odd: list[Sequence[Span]]) -> Callable[[Sequence[Span]], LLMCall]:
+    """Makes the call of a group of spans, which is noted among the odd ones."""
 
     def look(group: Sequence[Span]) -> LLMCall:
         odd.append(group)
         return _call(run, group)
 
+    return look
+
+
+def have_spans(
+    run: Run, calls: list[ToolCall], asking: Callable[[Span], object], is_whole: Callable[[object], bool]
+) -> bool | None:
+    """Whether the run's models asked for exactly these calls; None where it is not plain.
+
+    Their own calls are read on the way and kept until they are asked for: of a long run nothing of their spans is in
+    the processor's caches when they are read again.
+    """
+    if plain.READER is None:
+        return None
+    odd: list[Sequence[Span]] = []
+    made: list[LLMCall] = []
     groups = run.llm_groups
-    if plain.READER is not None:
-        return plain.READER.llm_calls(groups, look, run.trace.pause), odd
-    return [look(group) for group in run.trace.paced(groups)], odd
+    told = plain.READER.all_have_spans(groups, calls, asking, is_whole, run.trace.pause, _looking(run, odd), made)
+    if len(made) == len(groups):
+        run.read_calls = made, odd
+    return told
 
 
 def _calls_by_itself(run: Run, group: Sequence[Span]) -> bool:

@@ -103,6 +103,8 @@ class Trace(msgspec.Struct, eq=False):
     @property
     def runs(self) -> tuple[Run, ...]:
         """The runs, by start. A trace without an agent or workflow span is one run without a root span."""
+        if len(self.run_roots) == 1:
+            return (Run(self, self.run_roots[0]),)
         return tuple([Run(self, root) for root in self.run_roots])
 
     def children(self) -> list[list[int]]:
@@ -154,6 +156,8 @@ class Run:
         self.mark = root
         self.root = -1 if root in trace.torn else root
         self._held: dict[Callable[[Run], object], object] = {}
+        self.read_calls: tuple[list[LLMCall], list[Sequence[Span]]] | None = None
+        """The model calls, and which of them are not plain, where another fact was read with them."""
 
     @property
     def root_span(self) -> Span | None:

@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias, TypeVar, cast
 
 S = TypeVar("S")
 T = TypeVar("T")
+L = TypeVar("L")
 C_contra = TypeVar("C_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
 Linked: TypeAlias = tuple[list[T], list[int], list[int], bool, int, int, int, int]
@@ -162,18 +163,20 @@ class FactReader(Protocol):
         """The calls of these groups of spans."""
         ...
 
-    def all_have_spans(
+    def all_have_spans(  # noqa: PLR0917  (called for every run)
         self,
         groups: Sequence[Sequence[S]],
         calls: list[T],
         slow: Callable[[S], object],
         whole: Callable[[object], bool],
         pause: Callable[[], None] | None,
+        look: Callable[[Sequence[S]], L],
+        made: list[L],
         /,
     ) -> bool | None:
         """Whether models asked for exactly these calls, one after the other; None where that takes a closer look.
 
-        Not where one was told of a call that was refused.
+        Not where one was told of a call that was refused. As far as it gets, the models' own calls are added to `made`.
         """
         ...
 

@@ -335,17 +335,31 @@ asking_of(FactReader *self, PyObject *group, PyObject *slow, LastScope *last, Py
     return 1;
 }
 
-/* all_have_spans(groups, calls, slow, whole, pause): whether the models of these groups of spans asked for exactly
- * these calls, which start one after the other, and were told of none that was refused; None where that is left to the twin. `slow` says what a span asks for, `whole` whether arguments are. */
+/* Adds what the models' own calls are to a list; -1 with an exception. */
+static int
+add_made(FactReader *self, LastScope *last, PyObject *group, PyObject *look, PyObject *made)
+{
+    PyObject *call = llm_call_of(self, last, group, look);
+    int failed = call == NULL ? -1 : PyList_Append(made, call);
+    Py_XDECREF(call);
+    return failed;
+}
+
+/* all_have_spans(groups, calls, slow, whole, pause, look, made): whether the models of these groups of spans asked for
+ * exactly these calls, which start one after the other, and were told of none that was refused; None where that is left
+ * to the twin. `slow` says what a span asks for, `whole` whether arguments are. As far as it gets, the groups' own calls
+ * are added to `made`, as `llm_calls` gives them with `look`: of a long run nothing of their spans is in the processor's
+ * caches when they are read again. */
 PyObject *
 facts_all_have_spans(FactReader *self, PyObject *const *given, Py_ssize_t number)
 {
-    if (!were_given("all_have_spans", number, 5))
+    if (!were_given("all_have_spans", number, 7))
         return NULL;
-    PyObject *calls = given[1], *slow = given[2], *whole = given[3], *pause = given[4];
-    LastScope last = {0};
-    if (!PyList_CheckExact(calls)) {
-        PyErr_SetString(PyExc_TypeError, "all_have_spans takes a list of calls");
+    PyObject *calls = given[1], *slow = given[2], *whole = given[3], *pause = given[4], *look = given[5];
+    PyObject *made = given[6];
+    LastScope last = {0}, last_made = {0};
+    if (!PyList_CheckExact(calls) || !PyList_CheckExact(made)) {
+        PyErr_SetString(PyExc_TypeError, "all_have_spans takes a list of calls, and one for the models' own");
         return NULL;
     }
     PyObject *groups = PySequence_Fast(given[0], "the groups are a sequence");
@@ -362,9 +376,11 @@ facts_all_have_spans(FactReader *self, PyObject *const *given, Py_ssize_t number
             found = -1;
             break;
         }
-        facts_soon(self, groups, place, NULL);
+        facts_soon(self, groups, place, (void *const *)self->models);
         PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, place));
         found = asking_of(self, group, slow, &last, &asking, &asked);
+        if (found >= 0 && add_made(self, &last_made, group, look, made) < 0)
+            found = -1;
         Py_DECREF(group);
         if (found == 1 && asking != Py_None) {
             PyObject *text = PyUnicode_CheckExact(asking) ? asking : NULL;
@@ -375,6 +391,7 @@ facts_all_have_spans(FactReader *self, PyObject *const *given, Py_ssize_t number
     }
     Py_XDECREF(groups);
     Py_XDECREF(last.scope);
+    Py_XDECREF(last_made.scope);
     if (found < 0)
         return NULL;
     if (found == 1 && at != PyList_GET_SIZE(calls))

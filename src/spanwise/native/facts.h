@@ -157,6 +157,9 @@ int were_refused(FactReader *self, PyObject *groups);
 /* Whether no two of these calls start at once, nor any before the one that it stands behind; or DOUBT. */
 int start_apart(FactReader *self, PyObject *calls);
 
+/* The call of a group of a model's spans, of which `slow` makes those that take a closer look: a new reference. */
+PyObject *llm_call_of(FactReader *self, LastScope *last, PyObject *group, PyObject *slow);
+
 PyObject *facts_tool_calls(FactReader *self, PyObject *const *given, Py_ssize_t number);
 PyObject *facts_llm_calls(FactReader *self, PyObject *const *given, Py_ssize_t number);
 PyObject *facts_unsaid(FactReader *self, PyObject *calls);

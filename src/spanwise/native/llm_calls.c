@@ -209,9 +209,8 @@ take(FactReader *self, LastScope *last, PyObject *span, PyObject *raw, PyObject 
     return plain;
 }
 
-/* The call of a group of spans: a new reference. */
-static PyObject *
-call_of(FactReader *self, LastScope *last, PyObject *group, PyObject *slow)
+PyObject *
+llm_call_of(FactReader *self, LastScope *last, PyObject *group, PyObject *slow)
 {
     PyObject *call = NULL;
     int taken = 0;
@@ -239,7 +238,7 @@ facts_llm_calls(FactReader *self, PyObject *const *given, Py_ssize_t number)
         if (facts_pace(pause, groups, count, at) < 0)
             break;
         facts_soon(self, groups, at, (void *const *)self->models);
-        PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, at)), *call = call_of(self, &last, group, slow);
+        PyObject *group = Py_NewRef(PySequence_Fast_GET_ITEM(groups, at)), *call = llm_call_of(self, &last, group, slow);
         Py_DECREF(group);
         int failed = call == NULL || PyList_Append(found, call) < 0;
         Py_XDECREF(call);
