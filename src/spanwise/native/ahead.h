@@ -9,7 +9,7 @@
 /* So many spans lie between asking for one part of a span and asking for what that part points to. */
 #define AHEAD 6
 /* The names and values of a span are asked for up to so many lines of 64 bytes; four of them fill one. */
-#define LINES_OF_KEYS 14
+#define LINES_OF_KEYS 10
 
 #if defined(__GNUC__)
 #define SOON(at) __builtin_prefetch(at)

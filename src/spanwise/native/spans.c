@@ -5,6 +5,7 @@
  * bits.
  */
 #include "path.h"
+#include "ahead.h"
 
 #define PACE 512
 #define LATEST ((int64_t)1 << 62)
@@ -313,6 +314,16 @@ is_one_call(Spans *self, PyObject *span, PyObject *spans, PyObject **name)
     return role < 0 ? (PyErr_Occurred() ? -1 : 0) : !(role & MODEL);
 }
 
+/* Asks for the raw span of the span at a place. */
+ASKING
+soon_called(Spans *self, PyObject *members, Py_ssize_t at)
+{
+    PyObject *span = at < PyList_GET_SIZE(members) ? PyList_GET_ITEM(members, at) : NULL;
+    PyObject *raw = span != NULL && Py_IS_TYPE(span, self->span_type) ? slot(span, self->raw) : NULL;
+    if (raw != NULL)
+        soon_whole(raw);
+}
+
 /* calls(members, spans): each of these spans of models in a list of its own, where each is a call of its own; else
  * None. `spans` are those of the trace. */
 static PyObject *
@@ -325,7 +336,10 @@ spans_calls(Spans *self, PyObject *const *given, Py_ssize_t number)
         Py_RETURN_NONE;
     PyObject *found = PyList_New(0);
     int alone = found == NULL ? -1 : 1;
+    for (Py_ssize_t i = 0; i < AHEAD; i++)
+        soon_called(self, members, i);
     for (Py_ssize_t i = 0; alone == 1 && i < PyList_GET_SIZE(members); i++) {
+        soon_called(self, members, i + AHEAD);
         PyObject *span = Py_NewRef(PyList_GET_ITEM(members, i));
         alone = is_one_call(self, span, spans, &name);
         PyObject *group = alone == 1 ? PyList_New(1) : NULL;
