@@ -88,7 +88,8 @@ def test_definitions_and_cost() -> None:
     held = span(attributes={"llm.tools": tools, "gen_ai.usage.cost.total": 0.25, "gen_ai.usage.input_tokens": 3})
     assert (ToolDefinition("search", "Finds."),) == genai_otel.definitions(held, Memo())
     assert LLMFields(input_tokens=3, cost_usd=0.25) == genai_otel.llm(held, Memo())
-    assert None is genai_otel.llm(span(attributes={"gen_ai.usage.cost.total": 0}), Memo()).cost_usd
+    for odd in (0, -1.5, float("nan"), float("inf"), True, "free"):
+        assert None is genai_otel.llm(span(attributes={"gen_ai.usage.cost.total": odd}), Memo()).cost_usd, odd
 
 
 @given(spans(genai_otel.CONVENTION, keys=KEYS, words=WORDS))

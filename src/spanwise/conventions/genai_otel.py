@@ -16,7 +16,7 @@ from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._messages import ROLES, definitions_of, messages_of
 from spanwise.conventions._openinference_messages import OUTPUT, flattened
-from spanwise.conventions._values import text_of
+from spanwise.conventions._values import first_number, text_of
 from spanwise.model.content import TRUNCATED, LLMFields, Memo, Message, Messages, Part, ToolDefinition
 from spanwise.model.raw import RawSpan
 
@@ -76,8 +76,8 @@ def definitions(span: RawSpan, memo: Memo) -> tuple[ToolDefinition, ...] | None:
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
     """Usage as GenAI's attributes tell it, and the cost, a part of which stands beside the sum."""
     said = _genai.llm(span, memo)
-    cost = span.attributes.get("gen_ai.usage.cost.total")
-    return said if not isinstance(cost, int | float) or cost <= 0 else replace(said, cost_usd=float(cost))
+    cost = first_number(span.attributes, "gen_ai.usage.cost.total")
+    return said if cost is None or cost <= 0 else replace(said, cost_usd=float(cost))
 
 
 CONVENTION = Convention(
