@@ -17,7 +17,7 @@ TEXTS = Texts().scaled(0.4)  # about 1.1 KB per span
 # Before each measurement all garbage is collected, which leaves nothing of ours in the processor's caches: the first
 # runs behind it take twice as long and more. With fewer spans short runs would be measured by that.
 _BATCH = 5_000
-_PEER_SIZE = 1_000
+_AGAIN_SIZE = 1_000
 _LONG = 100_000
 _TEN_THOUSAND_ROUNDS, _LONG_ROUNDS = 7, 3
 _TARGET_US, _TARGET_LONG_US = 1.5, 2.0
@@ -57,8 +57,8 @@ def _size(plan: Plan, dialect: Dialect, size: int) -> None:
     if is_long:
         del ways["scores"]  # nothing new is shown by it, and it takes long
     variants = {name: partial(paths.spent_on_new, way, traces) for name, way in ways.items()}
-    if size == _PEER_SIZE:
-        variants["SpanTree"] = partial(paths.spent_on_new, peers.from_spans, traces)
+    variants["SpanTree"] = partial(paths.spent_on_new, peers.from_spans, traces)
+    if size == _AGAIN_SIZE:
         variants["again"] = partial(spent_ns, partial(paths.each, paths.facts, traces))
     rounds = plan.rounds({10_000: _TEN_THOUSAND_ROUNDS, _LONG: _LONG_ROUNDS}.get(size, ROUNDS))
     taken = interleaved(variants, rounds=rounds, warm_up=0 if is_long else 1)
@@ -78,24 +78,6 @@ def _size(plan: Plan, dialect: Dialect, size: int) -> None:
     )
     if "scores" in us:
         plan.add(Figure(area="M4", name=f"{title}: tree + facts + scores", value=us["scores"], unit="us/span"))
-    if size == _PEER_SIZE:
-        _compared(plan, title, taken, us)
-        attributes = sum(len(span.attributes) for spans in traces for span in spans) / (size * len(traces))
-        say(
-            f"{dialect}: {mix(runs)}; {attributes:.1f} attributes, {text_of(traces[0]):.0f} characters of text per span"
-        )
-
-
-def _compared(plan: Plan, title: str, taken: dict[str, list[int]], us: dict[str, float]) -> None:
-    plan.add(
-        Figure(
-            area="M4",
-            name=f"{title}: tree + facts, the same spans again and again",
-            value=us["again"],
-            unit="us/span",
-            note="everything in the processor's cache",
-        )
-    )
     plan.add(
         Figure(
             area="M4",
@@ -105,3 +87,17 @@ def _compared(plan: Plan, title: str, taken: dict[str, list[int]], us: dict[str,
             note=f"SpanTree takes {us['SpanTree']:.2f} us/span here, making its nodes included",
         )
     )
+    if size == _AGAIN_SIZE:
+        plan.add(
+            Figure(
+                area="M4",
+                name=f"{title}: tree + facts, the same spans again and again",
+                value=us["again"],
+                unit="us/span",
+                note="everything in the processor's cache",
+            )
+        )
+        attributes = sum(len(span.attributes) for spans in traces for span in spans) / (size * len(traces))
+        say(
+            f"{dialect}: {mix(runs)}; {attributes:.1f} attributes, {text_of(traces[0]):.0f} characters of text per span"
+        )
