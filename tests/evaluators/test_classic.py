@@ -105,18 +105,21 @@ def test_nothing_known_of_the_run() -> None:
 
 
 def test_without_a_root_or_an_end() -> None:
-    """A run that never ended, or that records no times, has no latency."""
+    """A run that never ended, or that records no times, or no time between them, has no latency."""
     open_ = agent(1)
     open_.end_ns = 0
     backwards = agent(1)
     backwards.start_ns, backwards.end_ns = 7, 6
+    at_once = agent(1)
+    at_once.end_ns = at_once.start_ns
     untimed = agent(1)
     untimed.attributes = {**untimed.attributes, TIMES: "none"}
     assert [
         "The run's own span never ended.",
         "The run's own span ends before it begins.",
+        "The run's spans begin and end at the same time.",
         "A transcript records no times. Score the spans of the run.",
-    ] == [one(classic.Latency, run_of(root)).reason for root in (open_, backwards, untimed)]
+    ] == [one(classic.Latency, run_of(root)).reason for root in (open_, backwards, at_once, untimed)]
     assert "scored" == one(classic.Latency, run_of(chat(1, parent=None))).status
 
 

@@ -47,6 +47,20 @@ def test_a_trace_as_one_run() -> None:
     assert ("", None, 2, 90, 3) == (run.run_id, run.root_span, run.start_ns, run.end_ns, len(run.spans))
 
 
+@pytest.mark.parametrize(
+    ("ends", "took"),
+    [((0, 20), None), ((2, 20), None), ((5, 20), None), ((2005, 20), 0.002), ((None, 6), None), ((None, 20), 0.000014)],
+    ids=["unended", "ended before", "at once", "ended", "at once without a root", "ended without a root"],
+)
+def test_how_long_a_run_took(ends: tuple[int | None, int], took: float | None) -> None:
+    """Where no end behind the start is recorded, how long it took is not known: it is not 0."""
+    root, end = agent(5), ends[0]
+    root.end_ns = end or 0
+    called = tool(6, parent=None if end is None else 5, end=ends[1])
+    (run,) = trace_of(called).runs if end is None else trace_of(root, called).runs
+    assert (took, end is None) == (run.duration_ms, run.root < 0)
+
+
 def test_a_run_that_is_its_trace() -> None:
     """Where one run is the whole trace, its spans are the trace's own list."""
     trace = trace_of(agent(1), tool(2, parent=1))

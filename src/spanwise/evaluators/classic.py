@@ -286,9 +286,9 @@ def _untimed(run: Run) -> str:
     if not run.timed:
         return "A transcript records no times. Score the spans of the run."
     root = run.root_span
-    if root is None or root.is_over:
-        return ""
-    return f"The run's own span {'ends before it begins' if root.raw.end_ns > 0 else 'never ended'}."
+    if root is not None and not root.is_over:
+        return f"The run's own span {'ends before it begins' if root.raw.end_ns > 0 else 'never ended'}."
+    return "" if run.duration_ms is not None else "The run's spans begin and end at the same time."
 
 
 def _slow(run: Run, took: float) -> list[str]:

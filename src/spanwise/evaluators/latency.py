@@ -115,10 +115,11 @@ def _why_unknown(run: Run) -> str:
     """Why the run's duration is not known; empty if it is."""
     if not run.timed:
         return "The times are not recorded: a transcript holds the order of its steps only."
-    if run.duration_ms is None:
-        ends = "ends before it begins" if run.trace.spans[run.root].raw.end_ns > 0 else "never ended"
+    root = run.root_span
+    if root is not None and not root.is_over:
+        ends = "ends before it begins" if root.raw.end_ns > 0 else "never ended"
         return f"The run's own span {ends}, so how long the run took is not recorded."
-    if run.end_ns <= run.start_ns:
+    if run.duration_ms is None:
         return "The run's spans begin and end at the same time, so how long it took is not recorded."
     return ""
 

@@ -222,9 +222,9 @@ class Run:
 
     @property
     def duration_ms(self) -> float | None:
-        """How long the run took; None where its span has no end, or one before its start, and of a transcript."""
-        known = self.timed and (self.root < 0 or self.trace.spans[self.root].is_over)
-        return (self.end_ns - self.start_ns) / 1e6 if known else None
+        """How long the run took; None where no end behind its start is recorded, and of a transcript."""
+        took = self.end_ns - self.start_ns
+        return took / 1e6 if took > 0 and self.timed else None
 
     @lazy
     def timed(self) -> bool:
