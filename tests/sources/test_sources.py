@@ -86,17 +86,21 @@ def test_each_file_is_taken_once(folder: Path) -> None:
         ("phoenix://project", "phoenix://project: this is an address, not a file; export the traces to a file first"),
         ("https://example.org/x.json", "this is an address, not a file; export the traces to a file first"),
         ("gone.json", "gone.json: there is no such file or folder"),
-        ("*.nothing", "*.nothing: the pattern holds no file of a known format that is not named already"),
-        ("docs", "docs: the folder holds no file of a known format that is not named already"),
+        ("*.nothing", "*.nothing: the pattern holds no file"),
+        ("docs", "docs: the folder holds no file"),
+        ("notes", "notes: the folder holds no file of a known format"),
+        ("b.*", "b.*: the pattern holds no file that is not named already"),
     ],
 )
 def test_paths_that_stand_for_nothing(folder: Path, path: str, message: str) -> None:
     """An address, a missing file, and a folder or pattern without traces are each one error; the others are taken."""
     (folder / "docs").mkdir()
-    found = Expanded(path, "b.json")
+    (folder / "notes").mkdir()
+    (folder / "notes" / "read.me").write_text("No spans are here.")
+    found = Expanded("b.json", path)
     assert (["b.json"], 1, True) == (found.files, len(found.errors), found.errors[0].endswith(message))
     with pytest.raises(SourceError):
-        sources.expand([path])
+        sources.expand(["b.json", path])
 
 
 def test_a_broken_file_in_a_folder_is_an_error(folder: Path) -> None:

@@ -62,12 +62,19 @@ class _Search:
             self._fail("there is no such file or folder", path)
 
     def _look(self, candidates: Iterator[Path], *, what: str, path: str) -> None:
-        before = len(self.files)
+        before, named, met = len(self.files), len(self.seen), False
         for candidate in candidates:
+            met = True
             if self._identity(str(candidate)) not in self.seen:
                 self._sniff(candidate)
-        if len(self.files) == before:
-            self._fail(f"{what} holds no file of a known format that is not named already", path)
+        if len(self.files) > before:
+            return
+        if not met:
+            self._fail(f"{what} holds no file", path)
+        elif len(self.seen) > named:
+            self._fail(f"{what} holds no file of a known format", path)
+        else:
+            self._fail(f"{what} holds no file that is not named already", path)
 
     def _sniff(self, candidate: Path) -> None:
         try:
