@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress, product
 from types import MappingProxyType
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from spanwise.assembly import links
+from spanwise.conventions import openinference
 from spanwise.model.raw import Key, RawSpan, Scope
 from spanwise.native import Linker, core
 from tests.making import agent, span, tool
@@ -22,6 +24,8 @@ KEYS = (
     "gen_ai.tool.name",
     "openinference.span.kind",
     "tool.name",
+    "agent.name",
+    "graph.node.id",
     "traceloop.span.kind",
     "langfuse.observation.type",
     "ai.operationId",
@@ -108,6 +112,30 @@ def test_any_spans(made: list[RawSpan]) -> None:
     ordered = links.in_order(made, here)
     assert (links._sorted(made, there), there) == (ordered, here)
     both(ordered)
+
+
+@compiled
+@pytest.mark.parametrize("named", sorted(openinference.KINDS))
+def test_kinds_that_openinference_names(named: str) -> None:
+    """What corrects a named kind does so by either way: each scope, each title, with and without what it looks at."""
+    looked_at = ("agent.name", "graph.node.id", "tool.name", "gen_ai.operation.name", "metadata.path")
+    cases = product(
+        (*openinference.CORRECTIONS, "tests"), NAMES_OF_SPANS, product((False, True), repeat=len(looked_at))
+    )
+    both(
+        [
+            span(
+                number,
+                name=title,
+                attributes={
+                    "openinference.span.kind": named,
+                    **dict.fromkeys(compress(looked_at, there), "execute_tool"),
+                },
+                scope=Scope(scope, "1", {}),
+            )
+            for number, (scope, title, there) in enumerate(cases, start=1)
+        ]
+    )
 
 
 @compiled

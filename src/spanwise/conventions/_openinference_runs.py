@@ -79,7 +79,10 @@ def agent_name(span: RawSpan) -> str | None:
         return _llama_agent(attributes)
     if span.name == crewai.TASK:
         return crewai.agent_name(span)
-    return _name(span) if _is_agent(span) else text_of(attributes.get("agent.name"))
+    named = first_text(attributes, "agent.name")
+    if named is not None:
+        return named.strip() or None
+    return _name(span) if _is_agent(span) else None
 
 
 def _is_agent(span: RawSpan) -> bool:
@@ -132,7 +135,7 @@ def is_router(span: RawSpan) -> bool:
 
 def _name(span: RawSpan) -> str | None:
     attributes = span.attributes
-    found = first_text(attributes, "agent.name", "graph.node.name")
+    found = text_of(attributes.get("graph.node.name"))
     if found is None:
         if attributes.get("gen_ai.agent.name"):
             return None

@@ -91,7 +91,7 @@ def kind(span: RawSpan) -> Kind | None:
     if not isinstance(named, str):
         return _implied(attributes)
     found = KINDS.get(named) or KINDS.get(named.upper())
-    corrected = _CORRECTIONS.get(span.scope.name)
+    corrected = CORRECTIONS.get(span.scope.name)
     if corrected is not None and found in corrected:
         return corrected[found](span)
     if found == "tool":
@@ -202,7 +202,7 @@ def _is_handoff(span: RawSpan) -> bool:
 _Correction: TypeAlias = Mapping[Kind | None, Callable[[RawSpan], Kind | None]]
 _LANGCHAIN: _Correction = {"agent": _langchain_agent, "workflow": _langchain_chain, "tool": _langchain_tool}
 _OPENAI_AGENTS: _Correction = {"agent": _openai_agents_agent, "tool": _openai_agents_tool}
-_CORRECTIONS: Mapping[str, _Correction] = {
+CORRECTIONS: Mapping[str, _Correction] = {
     **dict.fromkeys(LANGCHAIN, _LANGCHAIN),
     OPENAI_AGENTS: _OPENAI_AGENTS,
     "@arizeai/openinference-instrumentation-openai-agents": _OPENAI_AGENTS,
@@ -213,20 +213,21 @@ _CORRECTIONS: Mapping[str, _Correction] = {
 }
 """Where an instrumentation calls its spans what they are not: by scope and by the kind that it names."""
 _UNLIKE: Mapping[Kind, str] = {"workflow": LLAMA_STEP, "llm": PREPARING, "tool": HANDOFF}
+_NEEDS: Mapping[Kind, str] = {"tool": "tool.name", "agent": "agent.name"}
+_WITHOUT: Mapping[Kind, str] = {"llm": _OPERATION, "agent": "tool.name"}
 _PLAIN: Mapping[str, PlainKind] = {
     named: PlainKind(
         kind=found,
         scopes=frozenset(
             scope
-            for scope, corrected in _CORRECTIONS.items()
-            if found in corrected and (found, corrected) != ("tool", _OPENAI_AGENTS)
+            for scope, corrected in CORRECTIONS.items()
+            if found in corrected and (corrected is not _OPENAI_AGENTS or found not in _NEEDS)
         ),
-        needs="tool.name" if found == "tool" else "",
+        needs=_NEEDS.get(found, ""),
         unlike=_UNLIKE.get(found, ""),
-        without=_OPERATION if found == "llm" else "",
+        without=_WITHOUT.get(found, ""),
     )
     for named, found in KINDS.items()
-    if found != "agent"
 }
 
 
