@@ -25,27 +25,33 @@ _TRANSFERS = ("transfer_to_", "handoff_to_", "transfer_back_to_")
 def agents(run: Run) -> tuple[Agent, ...]:
     """The agents by first appearance; a wrapper of the same name is the same agent, a nameless one is none."""
     spans: dict[str, list[int]] = {}
-    memo = run.trace.memo
-    for span in run.by_kind.get("agent", ()):
+    kinds, memo = run.by_kind, run.trace.memo
+    for span in kinds.get("agent", ()):
         name = conventions.agent_name(span.raw, memo, span.dialect)
-        if name:
-            spans.setdefault(name, []).append(span.index)
+        if name in spans:
+            spans[name].append(span.index)
+        elif name:
+            spans[name] = [span.index]
     if not spans:
-        for span in run.spans:
-            name = span.attributes.get("gen_ai.agent.name")
-            node = span.kind == "workflow" and span.attributes.get("gen_ai.operation.name") == "invoke_agent"
-            if (
-                name is None and span.raw.scope.name == LLAMA_INDEX
-            ):  # of a stream only the step before it names the agent
-                name = conventions.agent(span.raw, memo, span.dialect).name
-            if isinstance(name, str) and name not in ("", NAMELESS) and not node:  # a node is said to be one, too
-                spans.setdefault(name, []).append(span.index)
-    passing = _passing(run) if "workflow" in run.by_kind else ()
-    for span in run.by_kind.get("workflow", ()) if passing else ():
+        _add_named_in_passing(run, spans)
+    if "workflow" not in kinds or not (passing := _passing(run)):
+        return tuple([Agent(name=name, spans=tuple(indices)) for name, indices in spans.items()])
+    for span in kinds["workflow"]:
         if span.raw.name in passing:
             spans.setdefault(span.raw.name, []).append(span.index)
     found = [Agent(name=name, spans=tuple(sorted(indices))) for name, indices in spans.items()]
-    return tuple(sorted(found, key=lambda agent: agent.spans[0]) if passing else found)
+    return tuple(sorted(found, key=lambda agent: agent.spans[0]))
+
+
+def _add_named_in_passing(run: Run, spans: dict[str, list[int]]) -> None:
+    """Adds the agents that only spans of other kinds name."""
+    for span in run.spans:
+        name = span.attributes.get("gen_ai.agent.name")
+        node = span.kind == "workflow" and span.attributes.get("gen_ai.operation.name") == "invoke_agent"
+        if name is None and span.raw.scope.name == LLAMA_INDEX:  # of a stream only the step before it names the agent
+            name = conventions.agent(span.raw, run.trace.memo, span.dialect).name
+        if isinstance(name, str) and name not in ("", NAMELESS) and not node:  # a node is said to be one, too
+            spans.setdefault(name, []).append(span.index)
 
 
 def _passing(run: Run) -> set[str]:
