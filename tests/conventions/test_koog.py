@@ -117,6 +117,16 @@ def test_usage_of_parallel_calls(role: str, used: tuple[int, int]) -> None:
     assert used == (found.input_tokens, found.output_tokens)
 
 
+def test_usage_of_parallel_calls_that_are_hidden() -> None:
+    """The answers are counted by their events, which have an index, unlike those of what was sent."""
+    sent, first, second = ({"role": "tool", **index} for index in ({}, {"index": "0"}, {"index": "1"}))
+    usage = {"gen_ai.usage.input_tokens": 340, "gen_ai.usage.output_tokens": 172}
+    hidden = {**ID, "gen_ai.output.messages": "HIDDEN:non-empty", **usage}
+    told = [("gen_ai.choice", event) for event in (sent, first, second)]
+    found = koog.llm(made("chat m", attributes=hidden, events=told), Memo())
+    assert (170, 86) == (found.input_tokens, found.output_tokens)
+
+
 def test_before_it_had_names_of_its_own() -> None:
     """Arguments and results under OpenInference's names, and an answer told as that of an earlier turn would be."""
     named: dict[str, object] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find"}

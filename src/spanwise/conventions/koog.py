@@ -20,6 +20,8 @@ from spanwise.model.content import AgentFields, ContextFields, LLMFields, Memo, 
 from spanwise.model.raw import RawSpan
 from spanwise.model.span import Kind
 
+_CALLING = frozenset({"Tool", "tool"})
+"""The role of a call, in messages and in events."""
 _AS_TEXT = '{"tool_call_id":'
 _RANDOM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -74,8 +76,10 @@ def _part(part: Part, memo: Memo) -> Part:
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
     """What GenAI's attributes say; before 1.0 each of parallel calls is a message, and all of them were added up."""
     said = _genai.llm(span, memo)
-    answers = items(memo.json(span.attributes.get("gen_ai.output.messages"))) or ()
-    parts = len(answers) if all((mapping_of(one) or {}).get("role") == "Tool" for one in answers) else 1
+    answers = items(memo.json(span.attributes.get("gen_ai.output.messages")))
+    if answers is None:  # hidden, but for how many there are: those that were sent have no index
+        answers = [event.attributes for event in span.events if "index" in event.attributes]
+    parts = len(answers) if all((mapping_of(one) or {}).get("role") in _CALLING for one in answers) else 1
     if parts > 1 and said.input_tokens is not None and said.output_tokens is not None:
         said.input_tokens //= parts
         said.output_tokens //= parts
