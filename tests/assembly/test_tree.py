@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spanwise.assembly.tree import build_trace
 from spanwise.model.calls import Completeness
-from spanwise.model.raw import RawEvent, RawSpan
+from spanwise.model.raw import RawEvent, RawSpan, Scope
 from spanwise.model.trace import Trace
 from tests.making import TRACE, agent, chat, log_event, span, span_id, tool, trace_of
 
@@ -143,6 +143,17 @@ def test_attribute_limit_is_a_reason() -> None:
         "attributes, events or links dropped on 2 spans",
         "attribute limit (128) reached on 1 span",
     )
+
+
+def test_what_java_counts_as_dropped() -> None:
+    """Java's SDK counts what was written anew as dropped: believed only where a limit is reached."""
+    java = Scope("ai.koog", "", {"telemetry.sdk.language": "java"})
+    few = {f"a{n}": n for n in range(3)}
+    many = {f"a{n}": n for n in range(128)}
+    written_anew = RawSpan(TRACE, span_id(1), None, "x", 1, 4, 0, "", few, (), java, dropped=2)
+    assert trace_of(written_anew).completeness.complete
+    at_the_limit = RawSpan(TRACE, span_id(1), None, "x", 1, 4, 0, "", many, (), java, dropped=2)
+    assert ("attributes, events or links dropped on 1 span",) == trace_of(at_the_limit).completeness.reasons
 
 
 def test_lost_parent_inside_a_run() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from spanwise import conventions
 from spanwise.assembly import llms
-from spanwise.assembly.links import ATTRIBUTE_LIMIT
+from spanwise.assembly.links import ATTRIBUTE_LIMIT, lost_some
 from spanwise.conventions import first_user_text, last_answer_text
 from spanwise.model.content import is_cut
 from spanwise.model.span import RUN_KINDS, Span
@@ -26,7 +26,7 @@ def limit_of(run: Run) -> int:
 
 def lost_attributes(group: Sequence[Span]) -> bool:
     """Attributes of these spans were dropped, as far as the SDK says so or they are at its limit."""
-    return any(span.raw.dropped or len(span.attributes) == ATTRIBUTE_LIMIT for span in group)
+    return any(lost_some(span.raw) or len(span.attributes) == ATTRIBUTE_LIMIT for span in group)
 
 
 def cut_ones(run: Run) -> tuple[bool, bool]:

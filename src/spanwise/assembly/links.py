@@ -21,6 +21,8 @@ _START = attrgetter("start_ns")
 ATTRIBUTE_LIMIT = 128
 HOLDERS = frozenset({"tool", "llm", "generation", "retrieval"})
 RUNNERS = frozenset({"agent", "workflow"})
+_OVERCOUNTING = "java"
+"""The language whose SDK counts what is written anew under the same name as dropped."""
 _ROLES: Mapping[str, int] = {**dict.fromkeys(HOLDERS, 4), "workflow": 1, "agent": 3}
 """What a span of each kind does in the tree, as bits: it begins a run, it is an agent, it holds calls."""
 
@@ -170,3 +172,11 @@ def _flaws(ordered: list[RawSpan]) -> tuple[int, int, int]:
         elif len(raw.attributes) == ATTRIBUTE_LIMIT:
             limited += 1
     return unended, dropped, limited
+
+
+def lost_some(raw: RawSpan) -> bool:
+    """Whether a limit took attributes, events or links from a span; Java's count says so at a limit only."""
+    if not raw.dropped:
+        return False
+    reached = ATTRIBUTE_LIMIT in (len(raw.attributes), len(raw.events), len(raw.links))
+    return reached or raw.scope.resource.get("telemetry.sdk.language") != _OVERCOUNTING

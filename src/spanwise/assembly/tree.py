@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from spanwise.assembly.facts import SpanFacts
-from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link
+from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link, lost_some
 from spanwise.assembly.torn import adopted
 from spanwise.conventions import _batches as batches
 from spanwise.model.calls import Completeness
@@ -207,7 +207,9 @@ def _completeness(ordered: list[RawSpan], roots: list[int], flaws: Sequence[int]
             reasons.append("root span missing")
     if not reasons and not any(flaws):
         return _WHOLE
-    for count, said in zip(flaws, _FLAWS, strict=True):
+    unseen, unended, dropped, limited = flaws
+    dropped = sum(map(lost_some, ordered)) if dropped else 0
+    for count, said in zip((unseen, unended, dropped, limited), _FLAWS, strict=True):
         if count:
             reasons.append(said.format(f"{count} span{'s' if count > 1 else ''}"))
     return Completeness(complete=not reasons, reasons=tuple(reasons))
