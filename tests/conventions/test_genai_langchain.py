@@ -9,7 +9,7 @@ import pytest
 from spanwise.conventions._genai_scopes import LANGCHAIN
 from spanwise.model.raw import Scope
 from spanwise.model.trace import Run
-from tests.making import run_of, span
+from tests.making import asks, chat, run_of, says, span, user
 
 SCOPE = Scope(LANGCHAIN, "", {})
 CITY = {"name": "Paris", "population": 2100000}
@@ -62,3 +62,43 @@ def test_what_may_be_a_call_that_waits(said: tuple[dict[str, object], ...], stat
     found = run(*said, status=status, **more)
     assert {"unknown"} == {call.status for call in found.tool_calls[1:]}
     assert found.answer is None
+
+
+ANSWER = "Paris has 2.1 million."
+AS_JSON = json.dumps(CITY, separators=(",", ":"))
+
+
+def asked_again(sent: list[dict[str, object]], got: dict[str, object], *, scope: Scope = SCOPE) -> Run:
+    """A run that ended with words, and a model that was asked once more behind them."""
+    told = {"gen_ai.output.messages": json.dumps([says(ANSWER)])}
+    named = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "helper", **told}
+    return run_of(
+        span(1, name="invoke_agent helper", attributes=named, end=100, scope=scope),
+        chat(5, parent=1, sent=[user("?")], got=[says(ANSWER)]),
+        chat(20, parent=1, sent=sent, got=[got]),
+    )
+
+
+@pytest.mark.parametrize("got", [says(AS_JSON), asks(("c1", "City", CITY))])
+def test_an_answer_put_in_form(got: dict[str, object]) -> None:
+    """`create_react_agent(response_format=...)` has the agent's last words put into an object, which is the answer."""
+    made = asked_again([user("?"), says(ANSWER)], got)
+    assert AS_JSON == made.answer
+    assert [] == [call for call in made.tool_calls if not call.control or call.status != "ok" or call.result != CITY]
+    assert () == made.missing or {"tokens"} == {one.field for one in made.missing}
+
+
+@pytest.mark.parametrize(
+    ("sent", "got", "scope"),
+    [
+        ([user("?"), says(ANSWER), user("Is that safe?")], says(AS_JSON), SCOPE),
+        ([user("?"), says("Let me see.")], says(AS_JSON), SCOPE),
+        ([user("?"), says(ANSWER)], says("Safe."), SCOPE),
+        ([user("?"), says(ANSWER)], says(AS_JSON), Scope("other", "", {})),
+    ],
+)
+def test_another_question_behind_the_answer(
+    sent: list[dict[str, object]], got: dict[str, object], scope: Scope
+) -> None:
+    """Whatever else a model is asked or says behind the answer does not take its place."""
+    assert ANSWER == asked_again(sent, got, scope=scope).answer

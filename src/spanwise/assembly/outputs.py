@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from spanwise import conventions
+from spanwise.assembly import llms
 from spanwise.conventions import llama_index
-from spanwise.conventions._genai_langchain import ends_in_output
+from spanwise.conventions._genai_langchain import ends_in_output, put_in_form
+from spanwise.conventions._genai_scopes import LANGCHAIN
 from spanwise.model.calls import ToolCall
 from spanwise.model.effects import is_output, says_output_taken, says_output_unused
 from spanwise.model.trace import Run
@@ -64,6 +66,12 @@ def _judge_parsed(run: Run, calls: Sequence[ToolCall]) -> None:
 
 def _judge_last(run: Run, calls: Sequence[ToolCall]) -> None:
     """A call with which an agent ended that nothing could have paused: its arguments are what it returned."""
+    root = run.root_span
+    if calls and root is not None and root.raw.scope.name == LANGCHAIN and run.llm_groups:
+        part = put_in_form(root.raw, llms.messages(run, run.llm_groups[-1]), run.trace.memo)
+        for call in calls:
+            if part is not None and call.call_id == part.id and call.status == "unknown":
+                call.control, call.status, call.raw_result = True, "ok", call.raw_arguments
     for call in calls:
         if call.agent >= 0 and call.status == "unknown":
             span = run.trace.spans[call.agent]

@@ -14,7 +14,8 @@ from typing import cast
 from spanwise import conventions
 from spanwise.assembly import llms, templates
 from spanwise.conventions import first_user_text, last_answer_text, llama_index, logfire_openai_agents, quarkus
-from spanwise.conventions._genai_scopes import LANGCHAIN_JS, asks_for_tools
+from spanwise.conventions._genai_langchain import put_in_form
+from spanwise.conventions._genai_scopes import LANGCHAIN, LANGCHAIN_JS, asks_for_tools
 from spanwise.conventions._langchain import as_json, returned
 from spanwise.conventions._openinference_messages import LLAMA_INDEX
 from spanwise.conventions._parts import is_sent
@@ -165,6 +166,8 @@ def recorded_answer(run: Run) -> str | None:
         said = _whole(conventions.agent(root.raw, memo, root.dialect).answer)
         if said and root.raw.scope.name in _LLAMA_INDEX:  # prints the text, and cuts what stands behind it
             return _typed_answer(run) or said
+        if said and (typed := _put_in_form(run, root)):
+            return typed
         if said:
             return _last_text(run, said) if conventions.CONVENTIONS[root.dialect].strings_texts else said
     inside = _inside_tools(run)
@@ -178,6 +181,15 @@ def recorded_answer(run: Run) -> str | None:
     if said:
         return said
     return _runners_answer(run, inside, groups[-1][0].start_ns if groups else 0) or _answered_beside(run)
+
+
+def _put_in_form(run: Run, root: Span) -> str | None:
+    """The typed answer that a last model call made of what the run is recorded to have answered."""
+    last = llms.messages(run, run.llm_groups[-1]) if run.llm_groups and root.raw.scope.name == LANGCHAIN else None
+    part = None if last is None else put_in_form(root.raw, last, run.trace.memo)
+    if part is None or part.type != "tool_call":
+        return None if part is None else part.text
+    return as_json(run.trace.memo.json(part.value))
 
 
 def _own_groups(run: Run, inside: set[int]) -> list[Sequence[Span]]:
