@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from spanwise.assembly import endings
 from spanwise.model.raw import RawSpan, Scope
@@ -80,3 +81,15 @@ def test_nobody_asked_a_model() -> None:
     run = run_of(span(1, name="helper.agent", attributes=named, scope=scope))
     assert {""} == {one.switch for one in run.missing}
     assert "No model was asked, as where a guardrail stops the run before." in {one.why for one in run.missing}
+
+
+def test_a_guardrail_that_leaves_no_trace() -> None:
+    """Where model calls never have spans, a run without any call may as well have been stopped: that is said."""
+    scope = Scope("opentelemetry.instrumentation.genai.openai_agents", "", {})
+    bare = run_of(replace(agent(1), scope=scope))
+    assert endings.may_be_unasked(bare)
+    whys = {one.field: one.why for one in bare.missing}
+    assert all("A run that a guardrail stops" in whys[field] for field in ("query", "answer", "llm_calls"))
+    for run in (run_of(replace(agent(1), scope=scope), tool(2, parent=1)), run_of(agent(1))):
+        assert not endings.may_be_unasked(run)
+        assert not any("A run that a guardrail stops" in one.why for one in run.missing)

@@ -17,6 +17,8 @@ from spanwise.model.trace import Run
 _WORDS = frozenset({"text", "other"})
 _WITH_MODELS = frozenset({*OPENAI_AGENTS, logfire_openai_agents.SCOPE, PRINTING})
 """Instrumentations of the OpenAI Agents SDK under which each model call leaves a span."""
+_WITHOUT_MODELS = "opentelemetry.instrumentation.genai.openai_agents"
+"""OpenTelemetry's of the same: model calls are the client's, and of a guardrail at the input nothing is told."""
 _BARE = _WORDS | {"tool_call"}
 
 
@@ -35,6 +37,13 @@ def unasked(run: Run) -> str:
         return "A guardrail stopped the run before a model was asked"
     # OpenLLMetry writes neither guardrails nor that one was tripped.
     return "No model was asked, as where a guardrail stops the run before" if PRINTING in scopes else ""
+
+
+def may_be_unasked(run: Run) -> bool:
+    """Model calls never leave a span under this instrumentation, so that none tells of a run stopped before them."""
+    agents = run.by_kind.get("agent", ())
+    silent = bool(agents) and all(span.raw.scope.name == _WITHOUT_MODELS for span in agents)
+    return silent and not run.llm_groups and not run.tool_calls
 
 
 def unanswered(run: Run) -> str:

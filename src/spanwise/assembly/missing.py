@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from spanwise import conventions
 from spanwise.assembly import cuts, endings, llms, texts
@@ -23,6 +24,7 @@ _NO_CALL = Missing(
     why="No model call left a span.",
     switch="Instrument the model client as well as the agent framework.",
 )
+_STOPPED = " (A run that a guardrail stops before a model is asked looks the same.)"
 _UNANSWERED = Missing(field="llm_calls", why="The transcript holds no message of an assistant.")
 _CREWAI = "opentelemetry.instrumentation.crewai.instrumentation"
 _HAYSTACK = "openinference.instrumentation.haystack"
@@ -87,7 +89,8 @@ def _query(run: Run) -> Missing | None:
         return Missing(field="query", why=f"{why}: its input would tell the question.")
     if any(quarkus.is_strung(span.raw) for group in run.llm_groups[:1] for span in group):
         return Missing(field="query", why=_STRUNG)
-    return Missing(field="query", why="No span records what the user asked.", switch=run.content_switch)
+    why = f"No span records what the user asked.{_if_stopped(run)}"
+    return Missing(field="query", why=why, switch=run.content_switch)
 
 
 def _asks_nothing(run: Run) -> bool:
@@ -113,7 +116,12 @@ def _answer(run: Run) -> Missing | None:
     if run.llm_groups and endings.was_left(run, run.llm_groups[-1]):
         return Missing(field="answer", why=f"The last model call has no answer{_LEFT}")
     switch = _client_switch(run) or run.content_switch
-    return Missing(field="answer", why="No span records the final answer.", switch=switch)
+    return Missing(field="answer", why=f"No span records the final answer.{_if_stopped(run)}", switch=switch)
+
+
+def _if_stopped(run: Run) -> str:
+    """What else than a switch that is off may be why a run without any call tells nothing."""
+    return _STOPPED if endings.may_be_unasked(run) else ""
 
 
 def _client_switch(run: Run) -> str:
@@ -186,7 +194,9 @@ def _llm_calls(run: Run) -> Missing | None:
         return Missing(field="llm_calls", why=_SERVED, switch=_STREAMED)
     if why := endings.unasked(run):
         return Missing(field="llm_calls", why=f"{why}.")
-    return _NO_CALL if run.timed else _UNANSWERED
+    if not run.timed:
+        return _UNANSWERED
+    return replace(_NO_CALL, why=f"{_NO_CALL.why}{_if_stopped(run)}")
 
 
 def _is_served(run: Run) -> bool:
