@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+from msgspec.structs import replace
+
 from spanwise import conventions
 from spanwise.conventions import langfuse
-from spanwise.model.content import Document, Memo
-from spanwise.model.raw import RawSpan
+from spanwise.model.content import Document, LLMFields, Memo
+from spanwise.model.raw import RawSpan, Scope
 from tests.making import run_of
 from tests.recordings_io import made
 
@@ -109,3 +112,30 @@ def test_a_typed_answer_of_a_response() -> None:
         assert text == (got[0].text if got else None)
     for untold in ("[1]", 7):
         assert None is langfuse.output(generation(output=untold, **{"model.parameters": parameters}), Memo())
+
+
+@pytest.mark.parametrize(
+    ("usage", "streamed", "language", "read"),
+    [
+        ({"input": 31, "output": 30, "total": 79, "input_cache_read": 15}, False, "nodejs", (46, 33, 15, None, 3)),
+        (
+            {"input": 0, "output": 30, "total": 79, "input_cache_read": 105},
+            True,
+            "nodejs",
+            (None, None, None, None, None),
+        ),
+        ({"input": 313, "output": 12, "total": 484, "input_cache_read": 156}, True, "nodejs", (469, 15, None, None, 3)),
+        ({"input": 31, "output": 30, "total": 79, "input_cache_read": 15}, False, "python", (46, 30, 15, None, None)),
+    ],
+)
+def test_what_gemini_used(usage: dict[str, int], streamed: bool, language: str, read: tuple[int | None, ...]) -> None:
+    """LangChain leaves Gemini's thoughts out of the output, and adds up what each piece of a stream repeats."""
+    told: dict[str, object] = {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.usage_details": json.dumps(usage),
+        "langfuse.observation.metadata.ls_provider": "google_genai",
+    }
+    if streamed:
+        told["langfuse.observation.completion_start_time"] = "never"
+    generation = replace(made(attributes=told), scope=Scope("langfuse-sdk", "", {"telemetry.sdk.language": language}))
+    assert LLMFields(None, "google_genai", *read) == langfuse.llm(generation, Memo())

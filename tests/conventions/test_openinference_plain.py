@@ -7,6 +7,7 @@ import pytest
 from spanwise.conventions import _openinference_plain as plain
 from spanwise.conventions import openinference
 from spanwise.model.content import Memo
+from spanwise.model.raw import Scope
 from tests.making import SCOPE, span
 
 
@@ -45,3 +46,21 @@ def test_plain_spans_are_read_as_all_are() -> None:
     said = openinference.tool(span(1, attributes=fields), Memo())
     assert ("x", "{}", "found", "7") == (said.name, said.arguments, said.result, said.call_id)
     assert SCOPE.name not in plain.TOOLS.scopes | plain.MODELS.scopes | plain.ANSWERS.scopes
+
+
+@pytest.mark.parametrize(
+    ("provider", "answer", "read"),
+    [
+        ("google_genai", "AIMessage", (46, 33, 15, 3)),
+        ("google_genai", "AIMessageChunk", (46, 33, None, 3)),
+        ("openai", "AIMessageChunk", (46, 30, 15, None)),
+    ],
+)
+def test_gemini_under_langchain_in_javascript(provider: str, answer: str, read: tuple[int | None, ...]) -> None:
+    """Thoughts are in the total only, and a stream's pieces repeat what came from a cache."""
+    used = {"prompt": 46, "completion": 30, "total": 79, "prompt_details.cache_read": 15}
+    told = {"metadata": f'{{"ls_provider":"{provider}"}}', "output.value": f'{{"id":["{answer}"]}}'}
+    counted = {f"llm.token_count.{key}": number for key, number in used.items()}
+    scope = Scope("@arizeai/openinference-instrumentation-langchain", "", {})
+    said = openinference.llm(span(1, attributes={**told, **counted}, scope=scope), Memo())
+    assert read == (said.input_tokens, said.output_tokens, said.cache_read_tokens, said.reasoning_tokens)

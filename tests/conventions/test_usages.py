@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.conventions._usages import provided, responded
+from spanwise.conventions._usages import provided, responded, with_thoughts
 from spanwise.model.content import LLMFields
 
 
@@ -24,3 +24,14 @@ def test_langchain() -> None:
     lc = {"lc": 1, "kwargs": {"response_metadata": told}}
     assert LLMFields("n", None, 7, 1) == responded({"generations": [[{"message": lc}]]})
     assert LLMFields("n", None, 7, 1) == responded({"generations": [], "llm_output": told})
+
+
+def test_gemini_under_langchain_in_javascript() -> None:
+    """Thoughts are what the total holds on top; of a stream it cannot be told how much came from a cache."""
+    whole, piecewise, plain = (LLMFields(None, None, 46, 30, 15) for _ in range(3))
+    with_thoughts(whole, 79, streamed=False)
+    assert LLMFields(None, None, 46, 33, 15, None, 3) == whole
+    with_thoughts(piecewise, 76, streamed=True)
+    assert LLMFields(None, None, 46, 30) == piecewise
+    with_thoughts(plain, None, streamed=False)
+    assert LLMFields(None, None, 46, 30, 15) == plain

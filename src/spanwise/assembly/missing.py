@@ -8,7 +8,8 @@ from dataclasses import replace
 from spanwise import conventions
 from spanwise.assembly import cuts, endings, llms, texts
 from spanwise.conventions import litellm, quarkus
-from spanwise.conventions._genai_scopes import WITHOUT_REQUESTS, client_switch, may_have_asked, usage_switch
+from spanwise.conventions._genai_scopes import WITHOUT_REQUESTS, client_switch, may_have_asked
+from spanwise.conventions._usage_switches import leaves_cached_out, usage_switch
 from spanwise.model.calls import Missing, ToolCall
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
@@ -39,6 +40,11 @@ _EMBEDDED = tuple(
 _SEARCHES = frozenset({"retrieval", "rerank", "embedding", "other"})
 _USAGE_SWITCH = "Turn on usage reporting of the model client (for streams: include_usage)."
 _LEFT = ", though others have theirs: it failed, or its stream was given up."
+_COUNTING = frozenset({"llm", "agent"})
+_UNCACHED = Missing(
+    field="tokens",
+    why="The input is counted without what a cache of the provider gave or took, which the instrumentation leaves out.",
+)
 _STRUNG = "The prompt is recorded as one text, in which the question cannot be told from the instructions."
 _CUT = "cut in the middle: a limit on the length of attributes is set."
 _THREAD = "gen_ai.thread.id"
@@ -293,7 +299,8 @@ def _some_tokens(run: Run) -> Missing | None:
         if (asks and call.usage.input_tokens is None) or (says and call.usage.output_tokens is None)
     ]
     if not silent:
-        return None
+        counting = run.of_kinds(_COUNTING)
+        return _UNCACHED if any(leaves_cached_out(span.raw) for span in counting) else None
     why = f"{len(silent)} of {len(answered)} model calls count no tokens: the sums are of the others."
     uncounted = {call.span for call in silent}
     groups = [group for group in run.llm_groups if any(span.index in uncounted for span in group)]

@@ -20,8 +20,6 @@ SPARING = frozenset(f"opentelemetry.instrumentation.{name}" for name in ("botoco
 """They leave out what is empty: arguments, and results of tools."""
 OPENLLMETRY_GOOGLE = "opentelemetry.instrumentation.google_generativeai"
 GOOGLE_JS = "@traceloop/instrumentation-google-generativeai"
-_THOUGHTLESS = frozenset({OPENLLMETRY_GOOGLE, GOOGLE_JS})
-"""Of the output they write what Google's API counts without the model's thoughts, which the total holds."""
 OPENLLMETRY_BEDROCK = "opentelemetry.instrumentation.bedrock"
 BEDROCK = frozenset(
     f"opentelemetry.instrumentation.{name}" for name in ("bedrock", "botocore.bedrock-runtime", "genai.bedrock")
@@ -35,6 +33,8 @@ OPENAI_JS = "@traceloop/instrumentation-openai"
 """Of the Responses API it prints the list that was sent as if a user had said it, and leaves out what is no text."""
 LANGCHAIN_JS = "@traceloop/instrumentation-langchain"
 """It leaves out what a model asked for, in answers and in what the next call was sent."""
+_THOUGHTLESS = frozenset({OPENLLMETRY_GOOGLE, GOOGLE_JS, LANGCHAIN_JS})
+"""Of the output they write what Google's API counts without the model's thoughts, which the total holds."""
 LLAMA_INDEX_JS = "@traceloop/instrumentation-llamaindex"
 """It leaves out what a model asked for, and what tools returned stands in the next call as if a user had said it."""
 WITHOUT_REQUESTS = frozenset({LANGCHAIN_JS, LLAMA_INDEX_JS})
@@ -134,27 +134,6 @@ _CLIENT_SWITCHES: Mapping[str, str] = {
     "opentelemetry.instrumentation.openai_agents": "Install opentelemetry-instrumentation-openai as well: of chat "
     "completions the instrumentation of the agents records neither answers nor tokens.",
 }
-
-
-_USAGE_SWITCHES: Mapping[str, str] = {
-    "openinference.instrumentation.dspy": "",
-    **dict.fromkeys((LANGCHAIN_JS, LLAMA_INDEX_JS), "Instrument the model client as well as the agent framework."),
-    TRANSCRIPT: "Keep `usage` with the transcript, or with its messages.",
-}
-"""What to do about missing tokens, for scopes that never count any, whatever the client reports."""
-_OPENINFERENCE_JS = "@arizeai/openinference-instrumentation-openai"
-_UNCOUNTED_JS = "OpenInference counts no tokens of streamed chat completions in JavaScript: do not stream them."
-_STREAMED_JS = "OpenLLMetry records nothing of streamed responses in JavaScript: do not stream them."
-
-
-def usage_switch(span: RawSpan) -> str | None:
-    """What to do about tokens that a model's span does not count; None where its client does not report them."""
-    scope = span.scope.name
-    if scope == OPENAI_JS and "gen_ai.response.model" not in span.attributes:
-        return _STREAMED_JS
-    if scope == _OPENINFERENCE_JS and '"stream":true' in str(span.attributes.get("llm.invocation_parameters")):
-        return _UNCOUNTED_JS
-    return _USAGE_SWITCHES.get(scope)
 
 
 def is_function(span: RawSpan) -> bool:

@@ -14,6 +14,11 @@ _RESPONSES = '"truncation":'
 _RETRIEVED = '[{"pageContent":'
 
 
+def is_javascript(span: RawSpan) -> bool:
+    """The span was written by OpenTelemetry's SDK for JavaScript, whose scope bears Langfuse's name as well."""
+    return span.scope.resource.get("telemetry.sdk.language") in {"nodejs", "webjs"}
+
+
 def with_results(spoken: Sequence[object]) -> Sequence[object]:
     """The messages, a tool's result a tool's: its role is the tool's name there, and the id of its call is left out.
 

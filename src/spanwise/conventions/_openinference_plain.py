@@ -6,9 +6,18 @@ from spanwise.conventions import _openinference_crewai as crewai
 from spanwise.conventions._convention import PlainAnswers, PlainModels, PlainTools
 from spanwise.conventions._fields import amount, any_of, count, lowered, text, written
 from spanwise.conventions._langgraph import is_paused
-from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN, OUTPUT, OWN_ANSWERS
+from spanwise.conventions._openinference_messages import (
+    GOOGLE_GENAI,
+    HAYSTACK,
+    LANGCHAIN,
+    LANGCHAIN_JS,
+    OUTPUT,
+    OWN_ANSWERS,
+)
 from spanwise.conventions._openinference_tools import CALL_KEYS, CONTEXTS, outcome
-from spanwise.model.content import MASKED, Memo, is_blank
+from spanwise.conventions._usages import with_thoughts
+from spanwise.model.content import MASKED, LLMFields, Memo, is_blank
+from spanwise.model.raw import Attributes
 
 BEEAI = "openinference.instrumentation.beeai"
 # What frameworks call every tool: names of classes, not of tools.
@@ -63,6 +72,15 @@ def _result(recorded: str, memo: Memo) -> object:
     return None if odd else said
 
 
+def put_right(used: LLMFields, attributes: Attributes) -> None:
+    """What LangChain in JavaScript counts of Gemini; its answer bears the name of a stream's class."""
+    metadata = attributes.get("metadata")
+    if isinstance(metadata, str) and '"ls_provider":"google' in metadata:
+        answer = attributes.get("output.value")
+        streamed = isinstance(answer, str) and '"AIMessageChunk"' in answer
+        with_thoughts(used, attributes.get("llm.token_count.total"), streamed=streamed)
+
+
 TOOLS = PlainTools(
     fields=(text("tool.name"), any_of("input.value"), any_of("output.value"), written(*CALL_IDS)),
     scopes=frozenset({*LANGCHAIN, HAYSTACK, BEEAI}),
@@ -86,7 +104,7 @@ TOOLS = PlainTools(
 )
 MODELS = PlainModels(
     fields=(text(ANSWERED, *ASKED), lowered(*PROVIDERS), *USED),
-    scopes=frozenset({GOOGLE_GENAI}),
+    scopes=frozenset({GOOGLE_GENAI, LANGCHAIN_JS}),
     absent=("gen_ai.response.model", "gen_ai.provider.name", "llm.cost.prompt"),
 )
 ANSWERS = PlainAnswers(

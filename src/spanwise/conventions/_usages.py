@@ -70,3 +70,17 @@ def _generated(response: Fields) -> Fields:
         found = listed[0] if listed else None
     message = mapping_of((mapping_of(found) or {}).get("message")) or {}
     return mapping_of(message.get("kwargs")) or message
+
+
+def with_thoughts(used: LLMFields, total: object, *, streamed: bool) -> None:
+    """Put right what LangChain in JavaScript counts of Gemini: thoughts are in the total only.
+
+    Of a stream each piece repeats how much came from a cache, and all are added up.
+    """
+    if used.input_tokens is not None and used.output_tokens is not None and isinstance(total, int):
+        thoughts = total - used.input_tokens - used.output_tokens
+        if thoughts > 0:
+            used.reasoning_tokens = thoughts
+            used.output_tokens += thoughts
+    if streamed:
+        used.cache_read_tokens = None

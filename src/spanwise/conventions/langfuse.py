@@ -16,12 +16,18 @@ from typing import TypeAlias
 from spanwise.conventions import _genai
 from spanwise.conventions._convention import Convention
 from spanwise.conventions._genai_scopes import NODES
-from spanwise.conventions._langfuse_javascript import is_retriever, told_apart, typed_response, with_results
+from spanwise.conventions._langfuse_javascript import (
+    is_javascript,
+    is_retriever,
+    told_apart,
+    typed_response,
+    with_results,
+)
 from spanwise.conventions._langgraph import passed_from_node, says_paused
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._payloads import answered, asked, call_arguments, conversation, documents, reply, searched
-from spanwise.conventions._usages import CACHE_READ, CACHE_WRITE, INPUT, REASONING, provided
+from spanwise.conventions._usages import CACHE_READ, CACHE_WRITE, INPUT, REASONING, provided, with_thoughts
 from spanwise.conventions._values import first_int, first_number, first_text, int_of, mapping_of, number_of, text_of
 from spanwise.model.content import (
     AgentFields,
@@ -160,6 +166,10 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
     said.provider = text_of(memo.json(attributes.get(f"{_METADATA}ls_provider")))
     said.cost_usd = _cost(mapping_of(memo.json(attributes.get("langfuse.observation.cost_details"))))
     begun = attributes.get("langfuse.observation.completion_start_time")
+    if read is _own_usage and (said.provider or "").startswith("google") and is_javascript(span):
+        if begun is not None and usage.get("input") == 0:  # what is left of more than all that came from a cache
+            said.input_tokens = said.output_tokens = None
+        with_thoughts(said, int_of(usage.get("total")), streamed=begun is not None)
     said.ttft_ms = _ms_until(begun, span.start_ns) if isinstance(begun, str) else None
     return said
 

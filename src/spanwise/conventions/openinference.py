@@ -21,7 +21,7 @@ from spanwise.conventions._langgraph import is_paused, passed
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_definitions import definitions
 from spanwise.conventions._openinference_envelopes import held_messages, recorded
-from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN, record
+from spanwise.conventions._openinference_messages import GOOGLE_GENAI, HAYSTACK, LANGCHAIN, LANGCHAIN_JS, record
 from spanwise.conventions._openinference_plain import (
     ANSWERED,
     ANSWERS,
@@ -34,6 +34,7 @@ from spanwise.conventions._openinference_plain import (
     TOOLS,
     USED,
     not_found,
+    put_right,
 )
 from spanwise.conventions._openinference_requests import call_ids, requests, told
 from spanwise.conventions._openinference_retrieval import retrieval
@@ -307,6 +308,8 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
         return LLMFields(fields.model, fields.provider, whole=True)
     if fields.input_tokens is None and "crew_id" in attributes:
         fields = _crew_usage(attributes, memo) or fields
+    if span.scope.name == LANGCHAIN_JS:
+        put_right(fields, attributes)
     cached = (fields.cache_read_tokens or 0) + (fields.cache_write_tokens or 0)
     if fields.input_tokens is not None and cached > fields.input_tokens:  # a client that counts cached tokens apart
         fields.input_tokens += cached
