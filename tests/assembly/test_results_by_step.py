@@ -66,6 +66,25 @@ def test_results_without_ids_of_which_some_stand_on_spans() -> None:
     assert [("one", "ok"), ("Error: no", "error")] == [(call.result, call.status) for call in run.tool_calls]
 
 
+def test_results_in_another_order_than_spans() -> None:
+    """Spans of parallel calls that start alike stand in any order: what no other call tells is the silent one's."""
+    for first, result in (("two", "Error: no"), ("three", "two")):
+        run = run_of(
+            agent(1),
+            chat(2, parent=1, got=[asks((None, "a", {}), (None, "b", {}), (None, "a", {}))]),
+            tool(3, parent=1, name="b"),
+            tool(4, parent=1, name="a", result=first),
+            tool(5, parent=1, name="a", result="one"),
+            chat(
+                20,
+                parent=1,
+                sent=[user("?"), returns((None, "two"), (None, "Error: no"), (None, "one"))],
+                got=[says("A")],
+            ),
+        )
+        assert [result, first, "one"] == [call.result for call in run.tool_calls]
+
+
 def test_results_that_do_not_fit() -> None:
     """Another number of results, a result of a known call, or another tool's name answers nothing."""
     one = returns(("call_1", "found"))

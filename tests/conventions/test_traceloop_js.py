@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import pytest
+
 from spanwise import conventions
 from spanwise.conventions import traceloop
 from spanwise.model.content import Memo
@@ -172,3 +174,20 @@ def test_a_typed_answer_of_langchain_in_javascript() -> None:
         step(40, {"role": "user", "content": "?"}),
     )
     assert '{"n":4}' == run.answer
+
+
+@pytest.mark.parametrize(("ran", "answer"), [(2_000_000, None), (1_000_000, "Let me see.")])
+def test_a_run_of_langchain_in_javascript_that_ended_on_a_request(ran: int, answer: str | None) -> None:
+    """Answers lack what was asked for beside their text: a tool that ran behind the last one tells that it asked."""
+    scope = Scope(LANGCHAIN_JS, "0.27.0", {})
+    said = json.dumps([{**says("Let me see."), "finish_reason": ""}])
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": said}
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
+    run = run_of(
+        span(1, end=9_000_000),
+        span(2, parent=1, start=1_000_000, end=2_700_000, attributes=asked, scope=scope),
+        span(3, parent=1, start=ran, end=3_500_000, attributes=tool, scope=scope),
+    )
+    assert answer == run.answer
+    whys = {one.field: one.why for one in run.missing}
+    assert answer is not None or "The run ended on a request for tools: no answer followed." == whys["answer"]

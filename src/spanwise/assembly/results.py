@@ -16,7 +16,7 @@ from spanwise.model.span import RUN_KINDS, Span, SpanError
 from spanwise.model.trace import Run
 
 _USERS = frozenset({"user", "human"})
-_TICK_NS = 1_000_000
+TICK_NS = 1_000_000
 """Spans of JavaScript start at whole milliseconds, and end at a finer clock."""
 _RESULT_MARKS = ("result", "response", "Response", "output", '"tool"')
 Result: TypeAlias = tuple[int, Part]  # the agent that was told it, and what it was told
@@ -68,7 +68,7 @@ class Talks:
     def answer_to(self, agent: int, end_ns: int, number: int) -> int | None:
         """The agent's first call after another one, by a clock that may have told its start in whole milliseconds."""
         own = self._starts_of(agent)
-        at = bisect_left(own, (end_ns - _TICK_NS, -1))
+        at = bisect_left(own, (end_ns - TICK_NS, -1))
         return next((later for _, later in own[at:] if later > number), None)
 
     def _starts_of(self, agent: int) -> Sequence[tuple[int, int]]:
@@ -120,6 +120,18 @@ class Talks:
             found = conventions.told(span.raw, self._run.trace.memo, span.dialect) if easy else None
             self._told[at] = found = self.heard(at) if found is None else found
         return found
+
+    def without(self, parts: list[Part], made: Sequence[ToolCall]) -> list[Part]:
+        """The results that are not those which the spans of calls tell; all of them where one of those is not there."""
+        read, left = self._run.trace.memo.json, list(parts)
+        for call in made:
+            if call.raw_result is not None:
+                told = read(call.raw_result)
+                at = next((at for at, part in enumerate(left) if read(part.value) == told), None)
+                if at is None:
+                    return parts
+                left.pop(at)
+        return left
 
 
 def _tells_no_results(span: Span) -> bool:
@@ -216,6 +228,8 @@ def recover_by_step(talks: Talks, calls: list[ToolCall]) -> None:
     for at, made in steps.items():
         silent = [call for call in made if call.raw_result is None]
         parts = [part for part in _trailing_results(talks.told(at)) if part.id is None] if silent else []
+        if len(parts) == len(made) > len(silent):
+            parts = talks.without(parts, made)
         answered = made if len(parts) == len(made) else silent  # all of the step's, or those that others do not tell
         if len(parts) == len(answered):
             for call, part in zip(answered, parts, strict=True):

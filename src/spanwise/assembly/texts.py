@@ -13,6 +13,7 @@ from typing import cast
 
 from spanwise import conventions
 from spanwise.assembly import llms, templates
+from spanwise.assembly.results import TICK_NS
 from spanwise.conventions import first_user_text, last_answer_text, llama_index, logfire_openai_agents, quarkus
 from spanwise.conventions._genai_langchain import put_in_form
 from spanwise.conventions._genai_scopes import LANGCHAIN, LANGCHAIN_JS, asks_for_tools
@@ -205,13 +206,24 @@ def _last_text(run: Run, said: str) -> str | None:
 
 
 def asks_unsaid(run: Run, group: Sequence[Span]) -> bool:
-    """A model call ended on a request for tools that is not recorded, though what it was sent is."""
-    return any(
+    """A model call ended on a request for tools that is not recorded, though what it was sent is.
+
+    Where none ever is, and no reason for the end either, a tool that ran behind the run's last answer tells it.
+    """
+    return _ran_behind(run, group) or any(
         asks_for_tools(span.raw, run.trace.memo)
         and not conventions.requests(span.raw, run.trace.memo, span.dialect)
         and (conventions.messages(span.raw, run.trace.memo, span.dialect) != Messages() or quarkus.is_strung(span.raw))
         for span in group
     )
+
+
+def _ran_behind(run: Run, group: Sequence[Span]) -> bool:
+    """A tool ran behind an answer of which only the text is recorded, whatever it asked for."""
+    if all(conventions.tells_requests(span.raw, span.dialect) for span in group):
+        return False
+    begun = max(span.end_ns for span in group) - TICK_NS
+    return any(tool.start_ns > max(begun, group[0].start_ns) for tool in run.by_kind.get("tool", ()))
 
 
 def _runners_answer(run: Run, inside: set[int], asked_ns: int) -> str | None:
