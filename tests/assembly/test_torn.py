@@ -164,3 +164,33 @@ def test_a_members_answer_is_not_the_teams() -> None:
     run = killed("agno__openinference__team", 0.8)
     assert (None, ["researcher", "analyst"]) == (run.answer, [agent.name for agent in run.agents])
     assert killed("agno__openinference__team", 0.95).answer
+
+
+def test_a_delegates_answer_is_not_the_runs() -> None:
+    """A graph that LangGraph runs in a tool's node answers that tool, though neither it nor the tool was over."""
+    run = killed("langgraph__openinference__subagent", 0.8)
+    assert (None, "delegate_research") == (run.answer, run.tool_calls[0].name)
+    assert killed("langgraph__openinference__subagent", 0.99).answer
+
+
+def test_an_agent_around_the_parts() -> None:
+    """What lies in the time of an agent below the same lost parent is of its run; behind it that is another's."""
+    parts = (step(20, parent=99, end=30), step(40, parent=99, end=50))
+    (run,) = runs_of(agent(10, parent=99), *parts)
+    assert (span_id(10), [10, 20, 40]) == (run.run_id, [int(one.span_id, 16) for one in run.spans])
+    assert 2 == len(runs_of(agent(30, parent=99), *parts))
+
+
+def test_steps_of_a_graph_are_counted() -> None:
+    """What is not the first step of a run of LangGraph's is none of its own, nor is a graph within another's node."""
+
+    def node(number: int, *, parent: int, step: int, place: str = "model:1") -> RawSpan:
+        told = f'{{"langgraph_step": {step}, "langgraph_node": "model", "langgraph_checkpoint_ns": "{place}"}}'
+        attributes = {"openinference.span.kind": "CHAIN", "metadata": told}
+        return span(number, parent=parent, name="model", end=number + 5, attributes=attributes)
+
+    first = node(10, parent=99, step=1)
+    assert 1 == len(runs_of(first, node(20, parent=98, step=2)))
+    assert 1 == len(runs_of(first, node(20, parent=98, step=1, place="tools:2|model:3")))
+    assert 2 == len(runs_of(first, node(20, parent=98, step=1)))
+    assert 2 == len(runs_of(first, node(15, parent=98, step=1), node(30, parent=97, step=2))[:2])

@@ -19,7 +19,7 @@ from spanwise.conventions._genai_langchain import put_in_form
 from spanwise.conventions._genai_scopes import LANGCHAIN, LANGCHAIN_JS, asks_for_tools
 from spanwise.conventions._langchain import as_json, returned
 from spanwise.conventions._openinference_messages import LLAMA_INDEX
-from spanwise.conventions._parts import is_sent
+from spanwise.conventions._parts import is_in_tool, is_sent
 from spanwise.conventions._smolagents import task_in
 from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX as OPENLLMETRY_LLAMA_INDEX
 from spanwise.model.calls import Given, Retrieval, ToolCall
@@ -337,8 +337,7 @@ def _inside_tools(run: Run) -> set[int]:
     torn = run.root < 0 <= run.mark
     for span in run.spans:
         above = span.parent
-        if (torn and above < 0 and span.kind == "agent" and is_sent(span.raw)) or (
-            above >= 0 and (above in inside or (spans[above].kind == "tool" and above not in steering))
-        ):
+        sent = torn and above < 0 and ((span.kind == "agent" and is_sent(span.raw)) or is_in_tool(span.raw))
+        if sent or (above >= 0 and (above in inside or (spans[above].kind == "tool" and above not in steering))):
             inside.add(span.index)
     return inside

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from spanwise.conventions._parts import is_inner, is_part, shares_trace
+from spanwise.conventions._parts import is_nested, is_part, shares_trace
 from spanwise.model.raw import Key
 from spanwise.model.span import RUN_KINDS, Span
 
@@ -32,6 +32,8 @@ def adopted(spans: Sequence[Span], run_roots: Sequence[int]) -> tuple[dict[int, 
         first = group[0]
         home = _around(group, spans, runs, begun)
         agent = first.index if len(group) > 1 else home if home >= 0 and spans[home].kind == "agent" else -1
+        if home < 0 and len(group) > 1 and (around := _beside(group, lost)) is not None:
+            home = agent = around.index
         if home < 0 and len(group) > 1:
             home = first.index
             torn.append(home)
@@ -39,11 +41,48 @@ def adopted(spans: Sequence[Span], run_roots: Sequence[int]) -> tuple[dict[int, 
             runs.update((span.index, home) for span in group if span.kind in RUN_KINDS)
         if home >= 0:
             out.update((span.index, (home, agent)) for span in group)
-    if len(torn) == 1 and len(run_roots) == len(alone.intersection(run_roots)):
-        # Nothing else is here: what was lost was a part of this run.
-        inner = (span for span in lost if span.index not in out and is_part(span.raw) and is_inner(span.raw))
-        out.update((span.index, (torn[0], torn[0])) for span in inner)
+    if all(_top(spans, at).index in alone for at in run_roots):  # else what was lost may be of a run that is whole
+        torn = _within(lost, out, torn)
     return out, frozenset(_in_turn(lost, out, torn))
+
+
+def _top(spans: Sequence[Span], at: int) -> Span:
+    while spans[at].parent >= 0:
+        at = spans[at].parent
+    return spans[at]
+
+
+def _beside(group: Sequence[Span], lost: Iterable[Span]) -> Span | None:
+    """The agent below the same lost parent in whose time all parts lie: it was not told that they are its own."""
+    start, end = min(span.start_ns for span in group), max(span.end_ns for span in group)
+    beside = (span for span in lost if span.kind == "agent" and span.raw.parent_id == group[0].raw.parent_id)
+    return next((span for span in beside if span.start_ns <= start and end <= span.end_ns), None)
+
+
+def _within(lost: Sequence[Span], out: dict[int, tuple[int, int]], torn: Sequence[int]) -> list[int]:
+    """The runs that begin with a part; what tells that it is within a run, or later in it, put into the only other."""
+    groups: dict[int, list[Span]] = {head: [] for head in torn}
+    for span in lost:
+        head, _ = out.get(span.index, (-1, -1))
+        if head in groups:
+            groups[head].append(span)
+        elif head < 0 and is_part(span.raw) and (span.kind in RUN_KINDS or is_nested(span.raw)):
+            groups[span.index] = [span]
+    inner = {head for head, group in groups.items() if _is_within(group)}
+    outer = [head for head in groups if head not in inner]
+    if len(outer) != 1 or not inner:
+        return list(torn)
+    for head in inner:
+        for span in groups[head]:
+            _, agent = out.get(span.index, (-1, outer[0]))
+            out[span.index] = outer[0], agent
+    out.setdefault(outer[0], (outer[0], outer[0]))
+    return outer
+
+
+def _is_within(group: Sequence[Span]) -> bool:
+    parts = [span.raw for span in group if is_part(span.raw)]
+    return bool(parts) and all(map(is_nested, parts))
 
 
 def _in_turn(lost: Sequence[Span], out: dict[int, tuple[int, int]], torn: Sequence[int]) -> Sequence[int]:

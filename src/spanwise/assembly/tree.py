@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from spanwise.assembly.continued import continued
 from spanwise.assembly.facts import SpanFacts
 from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link, lost_some
 from spanwise.assembly.torn import adopted
@@ -136,7 +137,24 @@ def _mended(
     if tangled:
         roots, run_roots = _untangle(spans, {}, repairs)
     homes, torn = adopted(spans, runners)
-    return (*(_untangle(spans, homes, repairs) if homes else (roots, run_roots)), torn)
+    if homes:
+        roots, run_roots = _untangle(spans, homes, repairs)
+    if first := continued(spans, run_roots):
+        homes, torn = _joined(spans, homes, torn, first)
+        roots, run_roots = _untangle(spans, homes, repairs)
+    return roots, run_roots, torn
+
+
+def _joined(
+    spans: Sequence[Span], homes: Mapping[int, tuple[int, int]], torn: frozenset[int], first: Mapping[int, int]
+) -> tuple[dict[int, tuple[int, int]], frozenset[int]]:
+    """Homes and torn runs once the topmost spans of each run's pieces went to the first one."""
+    out = dict(homes)
+    for top, head in first.items():
+        if top == head or spans[top].run != head:
+            out[top] = head, out.get(top, (0, -1))[1]
+    heads = frozenset(first.values())
+    return out, heads.union(at for at in torn if first.get(at, at) == at)
 
 
 def _untangle(

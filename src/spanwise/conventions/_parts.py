@@ -30,6 +30,9 @@ _WORKFLOW_STEPS = (
 )
 _LLAMA_STEPS = tuple(f"{kind}.{step}" for kind in ("Agent", "AgentWorkflow") for step in _WORKFLOW_STEPS)
 _NODE = "langgraph_node"
+_STEP_TOLD = re.compile(r'"langgraph_step": ?(\d+)')
+_NESTED = re.compile(r'"langgraph_checkpoint_ns": ?"[^"|]*\|')
+_IN_TOOLS = re.compile(r'"langgraph_checkpoint_ns": ?"tools:[^"|]*\|')
 _NODES = ("model", "tools")
 """What LangChain's agents call the nodes of their graphs."""
 _NODE_KEYS = tuple(
@@ -60,6 +63,15 @@ def is_sent(span: RawSpan) -> bool:
     )
 
 
+def is_in_tool(span: RawSpan) -> bool:
+    """Whether a graph of LangGraph's runs in the node of another one in which that runs its tools."""
+    metadata = span.attributes.get("metadata")
+    if isinstance(metadata, str):
+        return _IN_TOOLS.search(metadata) is not None
+    places = (span.attributes.get(key.replace(_NODE, "langgraph_checkpoint_ns")) for key in _NODE_KEYS)
+    return any(isinstance(place, str) and place.startswith("tools:") and "|" in place for place in places)
+
+
 _TOLD: Mapping[str, Callable[[RawSpan], bool]] = {
     **dict.fromkeys(_TRACED, _is_invoked),
     "openlit.instrumentation.langgraph": _is_invoked,  # its graphs are workflows, its nodes are called agents
@@ -71,6 +83,24 @@ _TOLD: Mapping[str, Callable[[RawSpan], bool]] = {
     "@voltagent/core": lambda span: "span.type" in span.attributes or "agent.parent.id" in span.attributes,
 }
 """How other scopes tell what stands below another agent, a crew, a chat or a graph."""
+
+
+def is_nested(span: RawSpan) -> bool:
+    """Whether a part tells that its run lies within another one's, or that it is not the first part of its run.
+
+    A graph of LangGraph's that runs in another one's node has a name with that node's in front, and steps are counted.
+    """
+    if is_sent(span) or is_inner(span):
+        return True
+    get = span.attributes.get
+    metadata = get("metadata")
+    if isinstance(metadata, str) and (step := _STEP_TOLD.search(metadata)) is not None:
+        return int(step[1]) > 1 or _NESTED.search(metadata) is not None
+    for key in _NODE_KEYS:
+        if key in span.attributes:
+            step, place = get(key.replace(_NODE, "langgraph_step")), get(key.replace(_NODE, "langgraph_checkpoint_ns"))
+            return str(step) not in {"None", "1"} or "|" in str(place)
+    return False
 
 
 def shares_trace(span: RawSpan) -> bool:
@@ -95,7 +125,7 @@ def is_part(span: RawSpan) -> bool:
         return _STEP.fullmatch(span.name) is not None
     if scope in OPENAI_AGENTS:  # between an agent and what the app does there is always a trace's span
         return span.name == "turn" or "graph.node.id" in span.attributes
-    if scope in _CALLED and get("traceloop.span.kind") == "task":
+    if scope in _CALLED and (get("traceloop.span.kind") == "task" or get("gen_ai.operation.name") == "execute_task"):
         return True
     told = _TOLD.get(scope)
     if told is not None:
