@@ -115,6 +115,8 @@ def test_chains_have_no_name() -> None:
         ({"kwargs": {"claim": "hi"}}, "hi"),
         ({"topic": "hi"}, "hi"),
         ({"new_message": {"parts": [{"text": "hi"}], "role": "user"}, "session_id": "s"}, "hi"),
+        ({"new_message": '{"parts": [{"thought": null, "text": "hi"}], "role": "user"}', "session_id": "s"}, "hi"),
+        ({"new_message": '{"parts": [{"thought": null, "text": "h', "session_id": "s"}, None),
         ({"data": {"retriever": {"top_k": 3}, "limit": 3, "builder": {"question": "hi"}}}, "hi"),
         ({"data": {"limit": 3, "a": "x", "b": {"c": 1}}}, None),
         ([HELLO, HI], "hi"),

@@ -54,6 +54,8 @@ _NODE = re.compile(r"\w+")
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _LLAMA_AGENT = "current_agent_name='"
 _DEPTH = 5
+_CONTENT = '{"parts": ['
+"""How a message of ADK's begins, which its first instrumentations wrote as text into the text of the run's input."""
 _MODEL_SAID = ('"AIMessage"', '"AIMessageChunk"')
 _STOPPED = re.compile(
     r"StopEvent\(result=AgentOutput\(response=ChatMessage\(role=<MessageRole\.ASSISTANT: 'assistant'>, "
@@ -195,7 +197,7 @@ def _asked(value: object, memo: Memo, depth: int) -> str | None:
     if depth > _DEPTH or value is None:
         return None
     if isinstance(value, str):
-        return None if is_unsaid(value) else value.strip()
+        return _asked_text(value, memo, depth)
     listed = items(value)
     if listed is not None:
         return _asked_last(listed, memo)
@@ -214,6 +216,12 @@ def _asked(value: object, memo: Memo, depth: int) -> str | None:
         if found is not None:
             return found
     return _only_text(fields) or (_asked_component(fields, memo, depth) if depth else None)
+
+
+def _asked_text(value: str, memo: Memo, depth: int) -> str | None:
+    if depth and value.startswith(_CONTENT):
+        return _asked(memo.json(value), memo, depth + 1)
+    return None if is_unsaid(value) else value.strip()
 
 
 def _asked_last(listed: Sequence[object], memo: Memo) -> str | None:
