@@ -122,3 +122,19 @@ def test_an_agent_that_repeats_the_conversation(*, sent: bool) -> None:
     if sent:
         held["gen_ai.input.messages"] = json.dumps(before)
     assert [("search", {"q": "b"}, "two", "ok")] == told(run_of(agent(1, **held)))
+
+
+@pytest.mark.parametrize(("call_id", "result"), [("c1", "Error: no JSON"), (None, None)])
+def test_broken_arguments_that_the_model_was_told_of(call_id: str | None, result: str | None) -> None:
+    """A request in broken JSON is not the call that ran after the model had asked again, though its name fits."""
+    sent = [user("?"), asks((call_id, "search", '{"q": "pop')), returns((call_id, "Error: no JSON"))]
+    run = run_of(
+        agent(1),
+        chat(2, parent=1, got=[asks((call_id, "search", '{"q": "pop'))]),
+        chat(10, parent=1, sent=sent, got=[asks(("c2", "search", {"q": "population"}))]),
+        tool(30, parent=1, name="search", arguments={"q": "population"}, result="68.4 million"),
+        chat(50, parent=1, sent=[*sent, returns(("c2", "68.4 million"))], got=[says("Many.")]),
+    )
+    refused, ran = run.tool_calls
+    assert ("message", '{"q": "pop', result) == (refused.origin, refused.arguments, refused.result)
+    assert ("span", "c2", {"q": "population"}) == (ran.origin, ran.call_id, ran.arguments)

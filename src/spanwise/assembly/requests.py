@@ -60,7 +60,7 @@ def _join_by_name(
     met = {_signature(request): request for request in requests if id(request) not in open_}
     loose: list[Request] = []
     for request in left:
-        call = _take(waiting.get(request.part.name or ""), request)
+        call = _take(waiting.get(request.part.name or ""), request, talks)
         if call is not None:
             _adopt(call, request.part)
         elif request.part.id is None or _is_new(request, met.get(_signature(request)), talks):
@@ -180,30 +180,42 @@ def with_handoff_spans(run: Run, calls: list[ToolCall], loose: list[Request]) ->
     return left
 
 
-def _take(waiting: list[ToolCall] | None, request: Request) -> ToolCall | None:
+def _take(waiting: list[ToolCall] | None, request: Request, talks: Talks) -> ToolCall | None:
     """The first waiting call whose arguments fit the request, taken out of the line."""
     if not waiting:
         return None
     for at, call in enumerate(waiting[:_HOPS]):
-        if _fits(call, request.part):
+        if _fits(call, request, talks):
             return waiting.pop(at)
     return None
 
 
-def _fits(call: ToolCall, part: Part) -> bool:
+def _fits(call: ToolCall, request: Request, talks: Talks) -> bool:
     """The span's arguments are the requested ones, or the only value among them, or one of the two does not tell.
 
     Two ids that differ may still name one call (a framework's and the provider's), but only where the arguments say so.
     """
+    part = request.part
     asked = call.memo.json(part.value) if call.memo is not None else part.value
     # Of a streamed request Agno keeps what came first; others mask what was asked, or cut it.
     untold = asked is None or asked == "" or (isinstance(asked, str) and state_of(asked, asked) != "present")
     if (call.call_id is None or part.id is None) and (untold or call.arguments_state != "present"):
-        return True
+        return not (untold and _was_asked_again(call, request, talks))
     if call.arguments is not None and _alike(call.arguments, asked):
         return True
     bare = bare_of(asked)
     return bare is not None and (_alike(call.arguments, bare) or _is_decoded(call, bare))
+
+
+def _was_asked_again(call: ToolCall, request: Request, talks: Talks) -> bool:
+    """The model was told what became of the request before the call began: it was refused, as broken JSON is."""
+    at = talks.answer_to(request.agent, request.at_ns, request.group) if talks.by_models else None
+    return at is not None and talks.span(at).end_ns <= call.start_ns and _is_told(talks, at, request.part.id)
+
+
+def _is_told(talks: Talks, at: int, call_id: str | None) -> bool:
+    """What a model was sent holds a result of that call, or one that does not say of which."""
+    return any(part.id in (None, call_id) for part in result_parts(talks.told(at)))
 
 
 def bare_of(asked: object) -> object:
