@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from spanwise import conventions
 from spanwise.assembly import cuts, endings, llms, texts
-from spanwise.conventions import litellm, quarkus
+from spanwise.conventions import _traceloop_openai_agents, litellm, quarkus
 from spanwise.conventions._genai_scopes import WITHOUT_REQUESTS, client_switch, may_have_asked
 from spanwise.conventions._usage_switches import leaves_cached_out, usage_switch
 from spanwise.model.calls import Missing, ToolCall
@@ -222,7 +222,10 @@ def _tool_calls(run: Run) -> Missing | None:
         )
     if not run.tool_calls and any(texts.asks_unsaid(run, group) for group in run.llm_groups):
         why = "A model asked for tools; its span does not say for which, nor what it gave them."
-        beside = any(span.raw.scope.name in WITHOUT_REQUESTS for group in run.llm_groups for span in group)
+        spans = [span for group in run.llm_groups for span in group]
+        if any(_traceloop_openai_agents.is_request(span.attributes) for span in spans):
+            return Missing(field="tool_calls", why=why, switch=_traceloop_openai_agents.SWITCH)
+        beside = any(span.raw.scope.name in WITHOUT_REQUESTS for span in spans)
         return Missing(field="tool_calls", why=why, switch=_NO_CALL.switch if beside else "")
     if not run.tool_calls and not run.llm_calls and _is_served(run):
         return Missing(field="tool_calls", why=_SERVED, switch=_STREAMED)

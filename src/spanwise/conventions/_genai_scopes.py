@@ -286,14 +286,16 @@ def without_lost_arguments(span: RawSpan, asked: list[Part]) -> list[Part]:
     return asked
 
 
-_REQUESTING = frozenset({"tool_call", "tool_calls", "tool_use", "TOOL_EXECUTION"})
+_REQUESTING = frozenset({"function_call", "tool_call", "tool_calls", "tool_use", "TOOL_EXECUTION"})
+_ITEMS = "gen_ai.completion.types"
+"""OpenLLMetry's first one of OpenAI's agents: of what types the items of an answer are."""
 _REASONS = ("gen_ai.completion.0.finish_reason", "langfuse.observation.metadata.finish_reason", "llm.finish_reason")
 """Where other dialects have it."""
 
 
 def asks_for_tools(span: RawSpan, memo: Memo) -> bool:
     """A model ended its answer to have tools called, by its finish reason."""
-    given = memo.json(span.attributes.get("gen_ai.response.finish_reasons"))
+    given = memo.json(span.attributes.get("gen_ai.response.finish_reasons", span.attributes.get(_ITEMS)))
     reasons = [span.attributes.get(key) for key in _REASONS] if given is None else items(given) or (given,)
     return any(isinstance(reason, str) and reason in _REQUESTING for reason in reasons)
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from spanwise.conventions import _genai, _traceloop_crewai, _traceloop_llama_index
+from spanwise.conventions import _genai, _traceloop_crewai, _traceloop_llama_index, _traceloop_openai_agents
 from spanwise.conventions._convention import Convention
-from spanwise.conventions._genai_scopes import LANGCHAIN_JS, LLAMA_INDEX_JS
+from spanwise.conventions._genai_scopes import LANGCHAIN_JS, LLAMA_INDEX_JS, PRINTING
 from spanwise.conventions._langgraph import passed, passes_on
 from spanwise.conventions._messages import items
 from spanwise.conventions._openinference_tools import Given, outcome, without_context
@@ -108,6 +108,9 @@ def kind(span: RawSpan) -> Kind | None:
         found = _traceloop_llama_index.kind(span)
         if found is not None:
             return found
+    found = _traceloop_openai_agents.kind(attributes) if span.scope.name == PRINTING else None
+    if found is not None:
+        return found
     found = _METHODS_JS.get(span.name.rpartition(".")[2]) if span.scope.name == LLAMA_INDEX_JS else None
     found = found or _ROLES.get(role)
     return "agent" if found == "workflow" and (_TEAM in attributes or _speaks_in_state(span)) else found
@@ -225,6 +228,8 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
         return _traceloop_crewai.messages(span, memo)
     if scope == LANGCHAIN_JS and kind(span) == "other":
         return Messages(conversation(memo.json(span.attributes.get("traceloop.entity.input")), memo))
+    if scope == PRINTING and _traceloop_openai_agents.is_request(span.attributes):
+        return _traceloop_openai_agents.messages(span, memo)
     if scope.endswith("openai_agents"):
         found = _genai.messages(span, memo)
         return Messages(_with_call_ids(found.input), found.output)
@@ -259,6 +264,8 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
             return found
     if "crewai.crew.tasks_output" in span.attributes:
         return _traceloop_crewai.messages(span, memo).output
+    if span.scope.name == PRINTING and _traceloop_openai_agents.is_request(span.attributes):
+        return _traceloop_openai_agents.messages(span, memo).output
     return _genai.output(span, memo)
 
 
