@@ -28,6 +28,18 @@ def test_kinds_of_a_recording() -> None:
     assert {"my_agent": "other", "openai.chat": "llm", "tool": "other"} == kinds
 
 
+def test_names_of_outputs_are_no_answer() -> None:
+    """Of what Haystack's generators return the instrumentation writes the names, which nobody said."""
+    attributes = {
+        "llm.request.type": "completion",
+        "gen_ai.prompt.0.user": "hi",
+        "gen_ai.completion.0.content": "replies",
+    }
+    attributes["gen_ai.completion.1.content"] = "meta"
+    span = made(scope="opentelemetry.instrumentation.haystack", attributes=attributes)
+    assert Messages((Message("user", (Part("text", "hi"),)),)) == traceloop_legacy.messages(span, Memo())
+
+
 def test_kinds_by_type_or_by_answer() -> None:
     """The type of the request tells the kind; without it a message does, unless the span says what it is."""
     found = [

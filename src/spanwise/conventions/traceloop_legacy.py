@@ -29,6 +29,7 @@ _KINDS: Mapping[str, Kind] = {
     "embedding": "embedding",
     "rerank": "rerank",
 }
+_HAYSTACK = "opentelemetry.instrumentation.haystack"
 _PROMPT = "gen_ai.prompt."
 _COMPLETION = "gen_ai.completion."
 _FUNCTIONS = ("llm.request.functions.", "gen_ai.request.functions.")
@@ -76,8 +77,8 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
 
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
-    """What the model answered."""
-    return _gathered(span, _COMPLETION, memo)
+    """What the model answered; of Haystack's generators only the names of what they return are recorded."""
+    return None if span.scope.name == _HAYSTACK else _gathered(span, _COMPLETION, memo)
 
 
 def _gathered(span: RawSpan, prefix: str, memo: Memo) -> tuple[Message, ...] | None:
