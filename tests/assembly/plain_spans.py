@@ -115,7 +115,7 @@ def _in_place(draw: st.DrawFn, number: int, fields: dict[str, object], name: str
     made = span(
         number,
         parent=draw(st.one_of(st.just(0), st.integers(0, max(number - 1, 0)))),
-        name=draw(st.sampled_from([name, "ToolUsage._use", "ToolInvoker.run", "invoke_workflow"])),
+        name=draw(st.sampled_from([name, "ToolUsage._use", "add._use", "ToolInvoker.run", "invoke_workflow"])),
         end=draw(st.sampled_from([1000, 1000, 0, -1, 2**70])),
         status=draw(st.sampled_from([0, 0, 1, 2, 2**70])),
         message=draw(st.sampled_from(["", "Error running tool (non-fatal)"])),

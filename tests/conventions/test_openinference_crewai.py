@@ -16,10 +16,10 @@ REMINDER = (
 )
 
 
-def used(returned: object, **given: str) -> RawSpan:
+def used(returned: object, name: str = "ToolUsage._use", **given: str) -> RawSpan:
     """The use of the tool `add`."""
     attributes = {"openinference.span.kind": "TOOL", "tool.name": "add", "input.value": json.dumps(given)}
-    return made("ToolUsage._use", scope=SCOPE, attributes={**attributes, "output.value": returned})
+    return made(name, scope=SCOPE, attributes={**attributes, "output.value": returned})
 
 
 def test_the_call_is_the_one_that_was_read_from_the_models_words() -> None:
@@ -27,6 +27,8 @@ def test_the_call_is_the_one_that_was_read_from_the_models_words() -> None:
     words = 'Thought: sum\nAction: add\nAction Input: {"a": 1}'
     call = "tool_name='add' arguments={'a': 1}"
     assert ToolFields("add", {"a": 1}, 2) == openinference.tool(used("2", tool_string=words, calling=call), Memo())
+    named = used("2", "add._use", tool_string=words, tool="CrewStructuredTool(name='add')", calling=call)
+    assert ToolFields("add", {"a": 1}, 2) == openinference.tool(named, Memo())
     assert ToolFields("add", None, 2) == openinference.tool(used("2", tool_string=words), Memo())
     assert ToolFields("add", None, 2) == openinference.tool(used("2", calling="tool_name='add' arguments=None"), Memo())
 

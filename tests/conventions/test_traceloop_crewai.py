@@ -7,7 +7,8 @@ import json
 from spanwise.conventions import _traceloop_crewai as crewai
 from spanwise.conventions import openinference, traceloop
 from spanwise.model.content import AgentFields, LLMFields, Memo, Messages, Part, ToolDefinition
-from spanwise.model.raw import RawSpan
+from spanwise.model.raw import RawSpan, Scope
+from tests.making import run_of, span
 from tests.recordings_io import made
 from tests.recordings_io import spans as recorded
 
@@ -47,6 +48,38 @@ def test_messages_are_read_from_the_printed_tasks() -> None:
     assert [("call_000002", False), ("call_000004", True), ("call_000006", False), ("call_000008", False)] == results
     assert Part("text", ANSWER) == (found.output or ())[-1].parts[0]
     assert found.output == traceloop.output(named("crewai.workflow"), Memo())
+
+
+def test_tools_that_the_model_asked_for_in_words() -> None:
+    """Without tool calls of the model's own the words ask, in front of what CrewAI puts behind them; in all tasks."""
+
+    def asks(name: str, given: str, told: str) -> dict[str, str]:
+        words = f"Thought: go\nAction: {name}\nAction Input: {given}\nObservation: {told}"
+        return {"role": "assistant", "content": words}
+
+    failed = "\nI encountered an error while trying to use the tool. This was the error: no number."
+    reminder = (
+        "\n\n\nYou ONLY have access to the following tools, and should NEVER make up tools that are not listed here:"
+    )
+    said = {"role": "assistant", "content": "Thought: I now know the final answer\nFinal Answer: 3"}
+    tasks = [
+        [{"role": "user", "content": "1+2?"}, asks("add", '{"a": 1}', failed), asks("add", "{}", f"3{reminder}"), said],
+        [{"role": "user", "content": "So?"}, asks("look", '{"at": "it"}', "[1]")],
+    ]
+    printed = ", ".join(f"TaskOutput(description='x', messages={messages!r})" for messages in tasks)
+    run = run_of(
+        span(
+            1,
+            name="crewai.workflow",
+            attributes={"crewai.crew.tasks_output": f"[{printed}]", "crewai.crew.id": "c", "crewai.crew.result": "3"},
+            scope=Scope("opentelemetry.instrumentation.crewai.instrumentation", "0.48", {}),
+        )
+    )
+    assert [
+        ("add", {"a": 1}, failed.strip(), "error", None),
+        ("add", {}, 3, "ok", None),
+        ("look", {"at": "it"}, [1], "ok", None),
+    ] == [(call.name, call.arguments, call.result, call.status, call.call_id) for call in run.tool_calls]
 
 
 def test_messages_that_cannot_be_read_are_not_said() -> None:

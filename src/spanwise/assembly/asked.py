@@ -67,14 +67,15 @@ def _asked_in(talks: Talks, at: int) -> list[Part]:
 
     OpenInference's ADK writes all model calls onto the agent's span, over one another: the answer is a mixture.
     """
-    asked: list[Part] = []
-    known = set[str | None]()
     said = talks.said(at)
-    for spoken in (since_asked(said.input or ()), own_output(said)):
-        fresh = [part for message in spoken for part in _calls_in(message) if part.id is None or part.id not in known]
-        known |= {part.id for part in fresh}
-        asked += fresh
-    return asked
+    sent, got = (
+        [part for message in spoken for part in _calls_in(message)]
+        for spoken in (since_asked(said.input or ()), own_output(said))
+    )
+    known, told = ({part.id or id(part) for part in parts} for parts in (sent, got))
+    if known <= told:  # a crew's answers are those of all its tasks, its last question is that of the last task
+        return got
+    return [*sent, *(part for part in got if (part.id or id(part)) not in known)]
 
 
 def _with_whole(run: Run, out: list[Request], cut: set[int]) -> list[Request]:

@@ -193,7 +193,7 @@ def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request], talks: T
     told = _told_by_step(talks, loose, results) if loose and not calls else {}
     spanned = {call.name for call in calls if call.span >= 0} if run.completeness.complete else set[str]()
     for request in loose:
-        part = pop_result(results, request.part.id, request.agent) if request.part.id else None
+        part = pop_result(results, request.part.id, request.agent) if request.part.id else _told_behind(request.part)
         renamed = told.get(id(request))
         if part is None and renamed is None:
             part = named_result(talks, (request.part, request.agent, request.at_ns, request.group))
@@ -203,6 +203,11 @@ def _recover(run: Run, calls: list[ToolCall], loose: Sequence[Request], talks: T
             call.status = "not_run"  # all spans are here, and those who ran this tool left one
         calls.append(call)
     judge_outputs(run, [call for call in calls if call.span < 0])
+
+
+def _told_behind(asked: Part) -> Part | None:
+    """The result that the message itself tells."""
+    return Part("tool_result", value=asked.text, error=asked.error) if asked.text else None
 
 
 def _told_by_step(talks: Talks, loose: Sequence[Request], results: Mapping[str, Sequence[object]]) -> dict[int, Part]:

@@ -61,7 +61,7 @@ class PlainTools:
     ids: frozenset[str] = frozenset()
     """What is no call's id."""
     titles: tuple[str, ...] = ()
-    """The names of spans that are read otherwise."""
+    """How the names of spans end that are read otherwise."""
     beginnings: tuple[str, ...] = ()
     """How results begin that may be more than what the tool returned, at once or behind white space."""
     result: Callable[[str, Memo], object] | None = None

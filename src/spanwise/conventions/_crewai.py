@@ -8,14 +8,36 @@ of a model. Where no conversation is recorded, a crew of one agent is taken at i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from spanwise.conventions._messages import items
 from spanwise.conventions._values import first_int, mapping_of
-from spanwise.model.content import LLMFields
+from spanwise.model.content import LLMFields, Message, Part
 
 FAILED = "Error executing tool"
 """How the text begins that the model is told of a tool that raised."""
+_FAILED = "I encountered an error while trying to use the tool. This was the error: "
+"""The same of a model that asks for tools in words."""
+_REMINDER = "\n\nYou ONLY have access to the following tools, and should NEVER make up tools that are not listed here"
+_IN_WORDS = re.compile(r"(?s)(.*?)\bAction:[ \t]*([^\n]+)\nAction Input:[ \t]*(.*?)\nObservation:(.*)")
+
+
+def told(text: str) -> tuple[str, bool]:
+    """What a tool returned, or its failure, without the reminder of the tools that CrewAI puts behind it at times."""
+    failed = text.lstrip().startswith(_FAILED)
+    return (text if failed else text.partition(_REMINDER)[0].rstrip("\n")), failed
+
+
+def in_words(message: Message) -> Message:
+    """What a model asked for in words, and what it was told, which CrewAI writes behind its words."""
+    said = _IN_WORDS.fullmatch(message.parts[0].text) if len(message.parts) == 1 else None
+    if said is None:
+        return message
+    thought, name, given, returned = said.groups()
+    result, failed = told(returned.strip())
+    call = Part("tool_call", result, None, name.strip(), given.strip(), failed)
+    return Message(message.role, (Part("reasoning", thought), call))
 
 
 def total(usage: Mapping[str, object], tasks: object, agents: object) -> LLMFields:

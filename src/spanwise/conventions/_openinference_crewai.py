@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from spanwise.conventions._crewai import told
 from spanwise.conventions._openinference_tools import outcome
 from spanwise.conventions._reprs import read_repr
 from spanwise.conventions._values import first_text, mapping_of, text_of
@@ -15,9 +16,8 @@ from spanwise.model.content import Memo, ToolFields
 from spanwise.model.raw import RawSpan
 
 TASK = "Task._execute_core"
-TOOL = "ToolUsage._use"
-_FAILED = "I encountered an error while trying to use the tool. This was the error: "
-_REMINDER = "\n\nYou ONLY have access to the following tools, and should NEVER make up tools that are not listed here"
+USE = "._use"
+"""How the span of the use of a tool ends: `ToolUsage._use`, from 0.1.16 on `{tool}._use`."""
 _ROLE = re.compile(r" role='([^'\\]+)' goal=")
 
 
@@ -33,9 +33,9 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     given = mapping_of(memo.json(attributes.get("input.value"))) or {}
     printed = (first_text(given, "calling") or "").partition(" arguments=")[2]
     returned = attributes.get("output.value")
-    failed = isinstance(returned, str) and returned.lstrip().startswith(_FAILED)
-    if isinstance(returned, str) and not failed:
-        returned = returned.partition(_REMINDER)[0].rstrip("\n")
+    failed = False
+    if isinstance(returned, str):
+        returned, failed = told(returned)
     return ToolFields(
         text_of(attributes.get("tool.name")),
         mapping_of(read_repr(printed)) if printed else None,

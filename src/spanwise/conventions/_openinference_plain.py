@@ -85,7 +85,7 @@ TOOLS = PlainTools(
     fields=(text("tool.name"), any_of("input.value"), any_of("output.value"), written(*CALL_IDS)),
     scopes=frozenset({*LANGCHAIN, HAYSTACK, BEEAI}),
     names=TOOL_CLASSES,
-    titles=(crewai.TOOL,),
+    titles=(crewai.USE,),
     beginnings=(
         *'{["-0123456789',
         *MASKED,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from spanwise.conventions._crewai import FAILED, coworker_tools, total
+from spanwise.conventions._crewai import FAILED, coworker_tools, in_words, total
 from spanwise.conventions._messages import definitions_of, items, messages_of
 from spanwise.conventions._payloads import answered
 from spanwise.conventions._reprs import read_repr
@@ -46,7 +46,7 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
     for task in tasks or ():
         fields = mapping_of(task)
         if fields is not None:
-            sent += messages_of(fields.get("messages"), memo) or ()
+            sent += map(in_words, messages_of(fields.get("messages"), memo) or ())
     for part in (part for message in sent for part in message.parts):
         if part.type == "tool_result" and isinstance(part.value, str) and part.value.startswith(FAILED):
             part.error = True

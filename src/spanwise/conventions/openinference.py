@@ -234,7 +234,7 @@ _PLAIN: Mapping[str, PlainKind] = {
 
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """Name, arguments, result and id of a tool span."""
-    if span.name == crewai.TOOL:
+    if span.name.endswith(crewai.USE):
         return crewai.tool(span, memo)
     attributes = span.attributes
     asked = given(attributes, memo, beeai=span.scope.name == BEEAI)

@@ -17,6 +17,8 @@ ContentState: TypeAlias = Literal["present", "absent", "redacted", "truncated"]
 class Part(msgspec.Struct, gc=False, rename={"text": "content", "value": "arguments"}):
     """One part of a message. A tool call carries `id`, `name`, `value` (arguments); a tool result `id`, `value`.
 
+    Where a message tells the result behind the call, that is the call's `text`.
+
     In JSON the fields have the names of GenAI's message parts, so that those decode into parts as they are.
     """
 

@@ -38,7 +38,7 @@ typedef struct {
     PyObject *scopes;     /* a frozenset: the scopes that write them otherwise */
     PyObject *names;      /* a frozenset: what is no tool's own name */
     PyObject *ids;        /* a frozenset: what is no call's id */
-    PyObject *titles;     /* a tuple: the names of spans that are read otherwise */
+    PyObject *titles;     /* a tuple: how the names of spans end that are read otherwise */
     PyObject *beginnings; /* a tuple: how results begin that may be more than what the tool returned */
     PyObject *result;     /* reads those; None where the twin does */
     PyObject *failure;    /* says what a failed span says of it; None for one that takes a closer look */

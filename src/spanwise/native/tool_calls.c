@@ -308,7 +308,7 @@ take(FactReader *self, Work *work, PyObject *span, PyObject *raw)
     for (Py_ssize_t i = 0; plain == 1 && i < PyTuple_GET_SIZE(rule->titles); i++) {
         PyObject *title = slot(raw, self->name);
         plain = title != NULL && PyUnicode_Check(title) &&
-                PyUnicode_Compare(title, PyTuple_GET_ITEM(rule->titles, i)) != 0;
+                PyUnicode_Tailmatch(title, PyTuple_GET_ITEM(rule->titles, i), 0, PY_SSIZE_T_MAX, 1) == 0;
     }
     if (plain == 1 && fields_read(&rule->fields, attributes, values) < 0)
         plain = -1;
