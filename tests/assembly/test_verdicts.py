@@ -44,6 +44,8 @@ def test_says_error(result: object, said: bool) -> None:
         ("Unable to reach the server", True),
         ("Activity input JSON validation error: Missing key: expression", True),
         ("Input validation error: 'query' is a required property", True),
+        ("2 validation errors for search_docs\nquery\n  Missing required argument", True),
+        ("2 validation errors were found in 1990.", False),
         ("Best input validation loss and schema error: -0.31", False),
         ("Mean squared error: low", False),
         ("Paris is the capital of France.", False),

@@ -8,6 +8,8 @@ import pytest
 
 from spanwise.conventions._openinference_tools import Given, Outcome, given, outcome
 from spanwise.model.content import Memo
+from spanwise.model.raw import RawSpan, Scope
+from tests.making import run_of, span
 
 
 def asked(value: object, **more: object) -> Given:
@@ -161,3 +163,25 @@ def test_data_under_error() -> None:
     """What an ADK tool returned under `error` is a failure where it reports one; data may be what the tool found."""
     results = [outcome({"name": "count", "response": {"error": held}}, Memo()) for held in (None, "no", {"404": 3})]
     assert [(False, False), (True, False), (False, True)] == [(one.failed, one.uncertain) for one in results]
+
+
+@pytest.mark.parametrize(
+    ("told", "status"), [("cannot parse '68.4 million'", "error"), ("3 found", "ok"), (None, "unknown")]
+)
+def test_nothing_of_agnos(told: str | None, status: str) -> None:
+    """Before Agno 2 `None` is what a tool returned that raised, too: what the model was told tells which."""
+    scope = Scope("openinference.instrumentation.agno", "0.1.8", {})
+    asks = {"message.role": "assistant", "message.tool_calls.0.tool_call.function.name": "calculate"}
+    returns = {} if told is None else {"0.message.role": "tool", "0.message.content": told}
+
+    def chat(number: int, **more: object) -> RawSpan:
+        return span(number, parent=1, attributes={"openinference.span.kind": "LLM", **more}, scope=scope)
+
+    ran = {"openinference.span.kind": "TOOL", "tool.name": "calculate", "input.value": "{}", "output.value": "None"}
+    run = run_of(
+        span(1, attributes={"openinference.span.kind": "AGENT"}, end=90, scope=scope),
+        chat(2, **{f"llm.output_messages.0.{key}": value for key, value in asks.items()}),
+        span(20, parent=1, attributes=ran, scope=scope),
+        chat(40, **{f"llm.input_messages.{key}": value for key, value in returns.items()}),
+    )
+    assert [(told, status)] == [(call.result, call.status) for call in run.tool_calls]

@@ -308,7 +308,11 @@ def take_result(call: ToolCall, part: Part) -> None:
         call.status = "retry"
         call.error = SpanError(message=str(part.value))
         return
-    failed = part.error or says_error(part.value) or (call.span < 0 and reads_like_error(part.value))
+    failed = (
+        part.error
+        or says_error(part.value)
+        or ((call.span < 0 or call.status == "unknown") and reads_like_error(part.value))
+    )
     if failed and call.status in {"ok", "unknown"}:
         call.status = "error"
         call.error = SpanError(message=part.value if isinstance(part.value, str) else "")

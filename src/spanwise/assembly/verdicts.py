@@ -17,6 +17,7 @@ _MARKED = re.compile(
     r"(?:error|fatal)\s*[:!]|error (?:executing|calling|running|invoking)|traceback \(|\w*(?:error|exception)[:(]", re.I
 )
 _WORDED = re.compile(
+    r"\d+ validation errors? for \w|"  # Pydantic's
     r"\W*(?:an? )?(?:(?:internal|unexpected|fatal|validation|runtime|server|network|tool|function|request|execution) )?"
     r"(?:(?:error|exception|fail(?:ed|ure)|cannot|can't|could not|couldn't|unable|timed out)\b"
     r"|(?:access|permission) denied\b"

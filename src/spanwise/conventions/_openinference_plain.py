@@ -67,7 +67,7 @@ def _result(recorded: str, memo: Memo) -> object:
         or is_blank(said)
         or got.call_id is not None
         or got.control
-        or (isinstance(said, str) and said.startswith(("Tool not", "Error: ")))
+        or (isinstance(said, str) and said.startswith(("Tool not", "Error: ", "None")))
     )
     return None if odd else said
 
@@ -97,6 +97,7 @@ TOOLS = PlainTools(
         "Comm",
         "Tool not",
         "Error: ",
+        "None",
     ),
     result=_result,
     odd_failure=is_paused,

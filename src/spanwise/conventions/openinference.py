@@ -74,6 +74,7 @@ HANDOFF = "handoff to "
 INVOKER = "ToolInvoker.run"
 PREPARING = "._prepare_"
 OPENAI_AGENTS = "openinference.instrumentation.openai_agents"
+AGNO = "openinference.instrumentation.agno"
 TOOL_METHODS = (".__call__", ".acall", ".call", ".run", ".arun", ".invoke", ".ainvoke", ".forward")
 # LangChain's AgentExecutor runs these in the place of a tool that does not exist, or of an answer it cannot parse.
 STAND_INS = frozenset({"invalid_tool", "_Exception"})
@@ -249,14 +250,15 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
         and got.value not in (None, "null")
         and recorded(attributes, "output", memo) is None
     )
+    untold = got.value == "None" and span.scope.name == AGNO  # as before Agno 2 of tools that raised, too
     return ToolFields(
         name,
         asked.value,
-        got.value,
+        None if untold else got.value,
         call_id,
         failed,
         message=message,
-        uncertain=cut or got.uncertain or broke_off(span),
+        uncertain=cut or untold or got.uncertain or broke_off(span),
         paused=bool(span.events) and is_paused(span),
         control=got.control,
     )
