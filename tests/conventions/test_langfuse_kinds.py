@@ -23,13 +23,14 @@ def test_kinds_of_a_recording() -> None:
 
 
 def test_agents_are_those_of_the_framework() -> None:
-    """A hook, a parser or a node is no agent for having `agent` in its name; a chain may be one."""
+    """A hook, a parser or a node is no agent for having `agent` in its name; a function or a chain may be one."""
     named_by_langchain = {"langfuse.observation.metadata.lc_agent_name": '"researcher"'}
     chain = {"langfuse.observation.type": "chain"}
     found = [
         langfuse.kind(span)
         for span in (
             observation("agent", "research_agent"),
+            observation("agent", "agent", **{"metadata.langgraph_node": '"agent"'}),
             observation("agent", "agent"),
             observation("agent", "limits.before_agent"),
             observation("agent", "ToolsAgentOutputParser"),
@@ -38,7 +39,7 @@ def test_agents_are_those_of_the_framework() -> None:
             made("researcher", attributes={**chain, "langfuse.observation.metadata.lc_agent_name": "researcher"}),
         )
     ]
-    assert ["agent", "workflow", "workflow", "workflow", "agent", "workflow", "agent"] == found
+    assert ["agent", "workflow", "agent", "workflow", "workflow", "agent", "workflow", "agent"] == found
 
 
 def test_an_agent_that_passes_control() -> None:

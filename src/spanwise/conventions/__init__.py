@@ -7,54 +7,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from spanwise.conventions import (
-    _genai,
-    _genai_scopes,
-    adk,
-    ag2,
-    agent_framework,
-    agentops,
-    agentscope,
-    azure_agents,
-    azure_langchain,
-    claude_code,
-    crewai,
-    genai_otel,
-    genkit,
-    haystack,
-    honeyhive,
-    koog,
-    laminar,
-    langfuse,
-    langsmith,
-    langtrace,
-    langwatch,
-    litellm,
-    livekit,
-    llama_index,
-    logfire_claude,
-    logfire_llm,
-    logfire_openai_agents,
-    mastra,
-    mcp,
-    mlflow,
-    openinference,
-    openlit,
-    pipecat,
-    pydantic_ai,
-    quarkus,
-    splunk,
-    spring_ai,
-    strands,
-    traceai,
-    traceloop,
-    traceloop_legacy,
-    trulens,
-    vector_db,
-    vercel,
-    voltagent,
-    weave,
-)
+from spanwise.conventions import _genai, _genai_scopes
 from spanwise.conventions._convention import Convention, Reader, fill, kinds_of
 from spanwise.conventions._genai import first_user_text as first_user_text
 from spanwise.conventions._genai import last_answer_text as last_answer_text
@@ -65,6 +18,7 @@ from spanwise.conventions._langfuse_javascript import leaves_requests_out
 from spanwise.conventions._langgraph import hands_over
 from spanwise.conventions._openinference_runs import typed_as as typed_as
 from spanwise.conventions._stated import stated as stated
+from spanwise.conventions._table import CONVENTIONS as CONVENTIONS
 from spanwise.model.content import (
     AgentFields,
     ContextFields,
@@ -83,55 +37,6 @@ from spanwise.model.raw import STATUS_ERROR, RawSpan
 from spanwise.model.span import Kind, SpanError
 
 T = TypeVar("T", bound=msgspec.Struct)
-
-CONVENTIONS: tuple[Convention, ...] = (
-    adk.CONVENTION,
-    strands.CONVENTION,
-    llama_index.CONVENTION,
-    logfire_openai_agents.CONVENTION,
-    logfire_llm.CONVENTION,
-    logfire_claude.CONVENTION,
-    pydantic_ai.CONVENTION,
-    agent_framework.CONVENTION,
-    agentscope.CONVENTION,
-    koog.CONVENTION,
-    weave.CONVENTION,
-    ag2.CONVENTION,
-    claude_code.CONVENTION,
-    crewai.CONVENTION,
-    mastra.CONVENTION,
-    trulens.CONVENTION,
-    langtrace.CONVENTION,
-    mlflow.CONVENTION,
-    langsmith.CONVENTION,
-    agentops.CONVENTION,
-    openlit.CONVENTION,
-    openinference.CONVENTION,
-    traceai.CONVENTION,
-    langfuse.CONVENTION,
-    langwatch.CONVENTION,
-    vercel.CONVENTION,
-    traceloop.CONVENTION,
-    litellm.CONVENTION,
-    traceloop_legacy.CONVENTION,
-    genai_otel.CONVENTION,
-    genkit.CONVENTION,
-    haystack.CONVENTION,
-    honeyhive.CONVENTION,
-    splunk.CONVENTION,
-    azure_agents.CONVENTION,
-    azure_langchain.CONVENTION,
-    spring_ai.CONVENTION,
-    quarkus.CONVENTION,
-    laminar.CONVENTION,
-    voltagent.CONVENTION,
-    pipecat.CONVENTION,
-    livekit.CONVENTION,
-    mcp.CONVENTION,
-    vector_db.CONVENTION,
-    _genai.CONVENTION,
-)
-"""Every dialect, most specific first: a span is what the first of them says that knows it."""
 
 _BY_SCOPE: Mapping[str, tuple[int, ...]] = {
     scope: tuple(i for i, c in enumerate(CONVENTIONS) if scope in c.scopes)

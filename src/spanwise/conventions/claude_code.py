@@ -67,8 +67,11 @@ def _content(value: object) -> str | None:
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """The tool, its input and its output as far as the switches let them through.
 
-    The command of a shell is all of its input. A file's path is not: two edits of one file would look alike.
+    The command of a shell is all of its input. A file's path is not: two edits of one file would look alike. Spans of
+    others have a `span.type` too.
     """
+    if kind(span) is None:
+        return ToolFields()
     attributes = span.attributes
     given = _content(attributes.get("tool_input"))
     arguments: object = None if given is None else _HEAD.sub("", given)
@@ -96,6 +99,8 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
 
 def llm(span: RawSpan, memo: Memo) -> LLMFields:
     """Model and tokens of a request; the input with what was read from and written to the cache."""
+    if kind(span) is None:
+        return LLMFields()
     attributes = span.attributes
     sent = first_int(attributes, "input_tokens")
     read = first_int(attributes, "cache_read_tokens")

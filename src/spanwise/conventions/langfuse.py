@@ -75,7 +75,8 @@ def kind(span: RawSpan) -> Kind | None:
         return None
     found = _KINDS.get(said)
     if found == "agent":
-        plumbing = span.name in NODES or span.name.endswith(_PLUMBING) or _is_router(attributes, span.name)
+        node = span.name in NODES and f"{_METADATA}langgraph_node" in attributes
+        plumbing = node or span.name.endswith(_PLUMBING) or _is_router(attributes, span.name)
         return "workflow" if plumbing else found
     if said == "chain":
         return "agent" if _is_agent(span) else found

@@ -83,7 +83,8 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
 
 def _gathered(span: RawSpan, prefix: str, memo: Memo) -> tuple[Message, ...] | None:
     role = "user" if prefix == _PROMPT else "assistant"
-    found = [_message(fields, role, memo) for fields in numbered(span.attributes, prefix).values()]
+    writes = span.scope.name.startswith("netra.")  # a call in the place of words, of the Responses API without its id
+    found = [_message(fields, role, memo, writes=writes) for fields in numbered(span.attributes, prefix).values()]
     if any("content" in message for message in found):
         for message in found:
             if message["role"] == "tool":
@@ -93,7 +94,7 @@ def _gathered(span: RawSpan, prefix: str, memo: Memo) -> tuple[Message, ...] | N
     return messages_of([message for message in found if len(message) > 1 or message == silent], memo)
 
 
-def _message(fields: dict[str, object], role: str, memo: Memo) -> dict[str, object]:
+def _message(fields: dict[str, object], role: str, memo: Memo, *, writes: bool) -> dict[str, object]:
     """One message in the form of OpenAI's chat; nothing but a role where its attributes hold no content."""
     out: dict[str, object] = {"role": text_of(fields.get("role")) or role}
     content = _content(fields.get("content"), memo) if out["role"] != "tool" else fields.get("content")
@@ -109,7 +110,8 @@ def _message(fields: dict[str, object], role: str, memo: Memo) -> dict[str, obje
     if calls:
         out["tool_calls"] = [calls[number] for number in sorted(calls)]
     call_id = first_text(fields, "tool_call_id")
-    written = _written_call(content, memo) if call_id is not None and out["role"] == "assistant" else None
+    mute = call_id is None and not writes
+    written = None if mute or out["role"] != "assistant" else _written_call(content, memo)
     if written is not None:
         return {"role": "assistant", "tool_calls": [{"id": call_id, **written}]}
     if call_id is not None:
