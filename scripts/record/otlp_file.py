@@ -47,12 +47,17 @@ def any_value(value: object) -> Json:
         return {"kvlistValue": {"values": attributes(cast("Mapping[str, object]", value))}}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return {"arrayValue": {"values": [any_value(item) for item in cast("Sequence[object]", value)]}}
-    return {"stringValue": str(value)}
+    return {"stringValue": _plain(value)}
 
 
 def attributes(mapping: Mapping[str, object] | None) -> list[Json]:
     """A mapping as OTLP key-value pairs, in its own order."""
-    return [{"key": str(key), "value": any_value(value)} for key, value in (mapping or {}).items()]
+    return [{"key": _plain(key), "value": any_value(value)} for key, value in (mapping or {}).items()]
+
+
+def _plain(value: object) -> str:
+    """The text that goes over the wire: of a member of a textual enumeration its value, not its name."""
+    return str.__str__(value) if isinstance(value, str) else str(value)
 
 
 def span_json(span: ReadableSpan) -> Json:
