@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from spanwise.assembly import links
-from spanwise.conventions import openinference
+from spanwise.conventions import _openinference_kinds
 from spanwise.model.raw import Key, RawSpan, Scope
 from spanwise.native import Linker, core
 from tests.making import agent, span, tool
@@ -115,12 +115,12 @@ def test_any_spans(made: list[RawSpan]) -> None:
 
 
 @compiled
-@pytest.mark.parametrize("named", sorted(openinference.KINDS))
+@pytest.mark.parametrize("named", sorted(_openinference_kinds.KINDS))
 def test_kinds_that_openinference_names(named: str) -> None:
     """What corrects a named kind does so by either way: each scope, each title, with and without what it looks at."""
     looked_at = ("agent.name", "graph.node.id", "tool.name", "gen_ai.operation.name", "metadata.path")
     cases = product(
-        (*openinference.CORRECTIONS, "tests"), NAMES_OF_SPANS, product((False, True), repeat=len(looked_at))
+        (*_openinference_kinds.CORRECTIONS, "tests"), NAMES_OF_SPANS, product((False, True), repeat=len(looked_at))
     )
     both(
         [
