@@ -55,6 +55,28 @@ def test_what_is_not_read_is_named(content: bytes, message: str) -> None:
     assert [f"made: {message}"] == Outcome(content).messages
 
 
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ({"id": "1", "run_type": "chain", "dotted_order": "2", "inputs": {}}, "LangSmith's JSON of runs"),
+        ([{"id": "1", "run_type": "chain", "inputs": {}}], "LangSmith's JSON of runs"),
+        ({"id": "1", "op_name": "weave:///a/b/op/x", "started_at": "2026-01-01"}, "Weave's JSON of calls"),
+        (
+            {"data": [{"object": "trace.span", "span_data": {"type": "agent"}, "started_at": "2026-01-01"}]},
+            "what the OpenAI Agents SDK exports itself",
+        ),
+        ({"object": "trace", "workflow_name": "w", "group_id": None}, "what the OpenAI Agents SDK exports itself"),
+        ({"rows": [{"span_name": "agent run", "start_timestamp": "2026-01-01"}]}, "a list of Logfire's rows"),
+        ({"info": {"request_id": "tr-1", "request_metadata": {}}, "data": {"spans": []}}, "MLflow's own JSON"),
+        ({"info": {"trace_id": "tr-1", "trace_location": {}}, "data": {"spans": []}}, "MLflow's own JSON"),
+    ],
+)
+def test_what_platforms_write_themselves(content: object, what: str) -> None:
+    """The error names the platform, and that the same spans can be had as OTLP."""
+    way_out = "which is not read; have it send OTLP to a Collector that writes a file"
+    assert [f"made: the file is {what}, {way_out}"] == Outcome(json.dumps(content).encode()).messages
+
+
 @pytest.mark.parametrize("content", [b"hello, world\nand more", b"[1, 2]", b'{"id": 1}', b"<html>"])
 def test_what_is_not_known_is_not_guessed(content: bytes) -> None:
     """Of other files the error says which formats there are."""

@@ -211,7 +211,7 @@ def part_of(fields: Fields, memo: Memo, *, call: bool = False) -> Part:
 
 
 def _call_part(fields: Fields, memo: Memo) -> Part:
-    function = mapping_of(fields.get("function")) or fields
+    function = mapping_of(fields.get("function")) or mapping_of(fields.get("custom")) or fields
     arguments = next(
         (
             function[key]

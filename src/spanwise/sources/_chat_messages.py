@@ -12,10 +12,19 @@ from dataclasses import dataclass
 
 from spanwise.conventions._messages import message_of
 from spanwise.model.content import Memo, Message, Part
+from spanwise.sources._chat_shapes import (
+    interface_parts,
+    is_framed,
+    is_pydantic,
+    pydantic_messages,
+    said_by_langchain,
+)
 from spanwise.sources._records import Fields, fields_of, list_of, text_of
 
 ITEM_TYPES = frozenset({"message", "function_call", "function_call_output", "reasoning"})
 _ARGUMENTS = ("arguments", "action", "operation", "queries", "code", "input")
+_OWN = frozenset({"status", "output"})
+"""What the call of a tool bears that OpenAI ran itself."""
 _RESULTS = ("output", "results", "outputs", "error")
 
 
@@ -47,11 +56,13 @@ class Turn:
 
 def is_message(fields: Fields) -> bool:
     """The object is a message, or an item of OpenAI's Responses."""
-    return isinstance(fields.get("role"), str) or _is_item(text_of(fields.get("type")), fields)
+    return isinstance(fields.get("role"), str) or is_framed(fields) or _is_item(text_of(fields.get("type")), fields)
 
 
 def _is_item(kind: str, fields: Fields) -> bool:
-    return kind in ITEM_TYPES or kind.endswith("_call_output") or (kind.endswith("_call") and "status" in fields)
+    return (
+        kind in ITEM_TYPES or kind.endswith("_call_output") or (kind.endswith("_call") and not _OWN.isdisjoint(fields))
+    )
 
 
 def turns_of(items: Iterable[object]) -> Iterator[Turn]:
@@ -76,17 +87,24 @@ def _turns(item: object) -> Iterator[Turn]:
     if fields is None:
         return
     kind = text_of(fields.get("type"))
-    if kind.endswith("_call") and "status" in fields and "call_id" not in fields:
+    if kind.endswith("_call") and not _OWN.isdisjoint(fields) and "call_id" not in fields:
         yield from _own_call(kind, fields)
+        return
+    if is_pydantic(fields):
+        used = fields_of(fields.get("usage"))
+        for message in pydantic_messages(fields):
+            yield Turn(message=message, model=text_of(fields.get("model_name")), usage=used)
+            used = None
         return
     message = message_of(_shaped(fields), Memo())
     if message.role == "assistant" and any(part.type == "tool_result" for part in message.parts):
         yield from _apart(message)
         return
+    model, used = said_by_langchain(fields) if is_framed(fields) else ("", None)
     yield Turn(
         message=message,
-        model=text_of(fields.get("model")),
-        usage=fields_of(fields.get("usage")),
+        model=model or text_of(fields.get("model")),
+        usage=used or fields_of(fields.get("usage")),
         item=_is_item(kind, fields),
     )
 
@@ -111,6 +129,9 @@ def _shaped(fields: Fields) -> Fields:
     content = list_of(shaped.get("content"))
     if content is not None:
         shaped["content"] = [_block(item) for item in content]
+    parts = list_of(shaped.get("parts"))
+    if parts is not None:
+        shaped["parts"] = interface_parts(parts)
     return shaped
 
 

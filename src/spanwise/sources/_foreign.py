@@ -21,6 +21,18 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"BZh", "compressed with bzip2", _UNPACKED),
     (b"\xfd7zXZ\0", "compressed with xz", _UNPACKED),
 )
+_OTLP = "which is not read; have it send OTLP to a Collector that writes a file"
+_OWN: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"run_type", "dotted_order"}), "LangSmith's JSON of runs"),
+    (frozenset({"run_type", "inputs"}), "LangSmith's JSON of runs"),
+    (frozenset({"op_name", "started_at"}), "Weave's JSON of calls"),
+    (frozenset({"span_data", "started_at"}), "what the OpenAI Agents SDK exports itself"),
+    (frozenset({"object", "workflow_name", "group_id"}), "what the OpenAI Agents SDK exports itself"),
+    (frozenset({"span_name", "start_timestamp"}), "a list of Logfire's rows"),
+    (frozenset({"info", "request_metadata"}), "MLflow's own JSON"),
+    (frozenset({"info", "trace_location"}), "MLflow's own JSON"),
+)
+"""Keys that tell the own formats of platforms which OpenTelemetry's spans can be had of instead."""
 _HEADINGS = re.compile(rb'(?:\xef\xbb\xbf)?(?=[^\r\n]*id)[\w." -]+(?:[,;\t][\w." -]*){2,}\r?\n', re.IGNORECASE)
 
 
@@ -37,4 +49,5 @@ def foreign(head: bytes) -> str:
     keys = below(paths, ITEM)
     if {"traceId", "id"} <= keys and keys & {"localEndpoint", "remoteEndpoint", "duration", "annotations"}:
         return "the file is Zipkin's JSON, which is not read; have a Collector receive it and write OTLP to a file"
-    return ""
+    names = {name for path in paths for name in path}
+    return next((f"the file is {what}, {_OTLP}" for marks, what in _OWN if marks <= names), "")

@@ -16,11 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from spanwise.assembly.verdicts import asks_again
 from spanwise.conventions._genai_scopes import TRANSCRIPT
 from spanwise.model.content import Part
 from spanwise.model.raw import EMPTY, STATUS_ERROR, STATUS_UNSET, RawSpan, Scope
 from spanwise.model.span import TIMES
 from spanwise.sources._chat_messages import Turn, is_message, turns_of
+from spanwise.sources._chat_shapes import usage_of
 from spanwise.sources._open import Input
 from spanwise.sources._outline import ITEM, Path, below, outline
 from spanwise.sources._records import Fields, Found, fields_of, id_of, list_of, records, text_of
@@ -30,7 +32,9 @@ NO_TIMES = "none"
 SCOPE = Scope(TRANSCRIPT, "1", {TIMES: NO_TIMES})
 _WINDOW = 100
 """How many earlier messages a model span holds at most, so that long transcripts do not grow with their square."""
-_LISTS = ("messages", "input")
+_LISTS = ("messages", "input", "contents")
+_FRAMED = tuple(map(frozenset, (("lc", "kwargs"), ("type", "additional_kwargs"), ("type", "data"), ("parts", "kind"))))
+"""What messages of LangChain's and of Pydantic AI's have instead of a role."""
 _ITEM_KEYS = frozenset({"call_id", "role", "summary"})
 # Keys of formats that keep conversations inside records of their own.
 _OTHERS = frozenset({"traceId", "startTime", "start_time", "span_id", "span_kind", "observations", "htmlPath"})
@@ -53,6 +57,8 @@ def _is_transcript(paths: frozenset[Path], prefix: Path) -> bool:
     if keys & _OTHERS:
         return False
     if "role" in keys or ("type" in keys and keys & _ITEM_KEYS):
+        return True
+    if any(marks <= keys for marks in _FRAMED):
         return True
     for name in (*_LISTS, "output"):
         inner = below(paths, *prefix, name, ITEM)
@@ -121,14 +127,19 @@ def _items(fields: Fields) -> list[object]:
     """Everything that was said, in order: instructions, what went in, what came out."""
     said = [fields[key] for key in ("system", "instructions") if fields.get(key)]
     items: list[object] = [{"role": "system", "content": content} for content in said]
+    gemini = (fields_of(fields.get(key)) for key in ("systemInstruction", "system_instruction"))
+    items += [{**content, "role": "system"} for content in gemini if content is not None]
     for key in (*_LISTS, "output"):
         held = fields.get(key)
         if isinstance(held, str):
             items.append({"role": "assistant" if key == "output" else "user", "content": held})
         items += list_of(held) or ()
-    choices = list_of(fields.get("choices"))
-    message = fields_of((fields_of(choices[0]) or EMPTY).get("message")) if choices else None
-    return [*items, message] if message is not None else items
+    for key, part in (("choices", "message"), ("candidates", "content")):
+        given = list_of(fields.get(key))
+        message = fields_of((fields_of(given[0]) or EMPTY).get(part)) if given else None
+        if message is not None:
+            items.append(message)
+    return items
 
 
 class _Asked(NamedTuple):
@@ -215,7 +226,7 @@ class _Transcript:
         if fields_of(self.fields.get("metadata")):
             attributes["metadata"] = self.fields["metadata"]
         if self._answers() != 1:
-            attributes.update(usage_attributes(fields_of(self.fields.get("usage"))))
+            attributes.update(usage_attributes(usage_of(self.fields)))
         end = self.places + 1
         return RawSpan(
             self._trace_id, self._id(0), None, "invoke_agent", 0, end, STATUS_UNSET, "", attributes, (), SCOPE, (), 1
@@ -241,7 +252,7 @@ class _Transcript:
         tools = list_of(self.fields.get("tools")) or list_of(self.fields.get("functions"))
         if tools:
             attributes["gen_ai.tool.definitions"] = tools
-        whole = fields_of(self.fields.get("usage")) if self._answers() == 1 else None
+        whole = usage_of(self.fields) if self._answers() == 1 else None
         attributes.update(usage_attributes(turn.usage or whole))
         return attributes
 
@@ -262,7 +273,8 @@ class _Transcript:
             "gen_ai.tool.name": call.name,
             "gen_ai.tool.call.id": call.id,
             "gen_ai.tool.call.arguments": call.value,
-            "gen_ai.tool.call.result": result.value,
+            # What asks for another try is judged where the model is told of it.
+            "gen_ai.tool.call.result": None if asks_again(result.value) else result.value,
         }
         self._add(
             f"execute_tool {call.name or ''}".strip(),
