@@ -296,6 +296,11 @@ def test_attribute_values(written: object, value: object) -> None:
             {"attributes": {"a": {"b": [1]}}},
             "attributes written as a plain object: taken as they are",
         ),
+        (
+            {"attributes": {"a": {"stringValue": "x"}, "b": {"int_value": "7"}}},
+            {"attributes": {"a": "x", "b": 7}},
+            "attributes written as a plain object: taken as they are",
+        ),
         ({"attributes": [{"value": {"intValue": 1}}]}, {"attributes": {}}, "attribute without a key: left out"),
         (
             {"attributes": [{"key": "k", "value": "v"}]},

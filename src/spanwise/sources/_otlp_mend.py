@@ -113,8 +113,16 @@ class Mender:
             if not self._is_plain:
                 self._repair("attributes written as a plain object: taken as they are")
             plain = cast("Mapping[str, object]", pairs)
-            return {NAMES[self._mended(name)]: self._plain(value, 1) for name, value in plain.items()}
+            return {
+                NAMES[self._mended(name)]: self._value(value, 1) if self._is_typed(value) else self._plain(value, 1)
+                for name, value in plain.items()
+            }
         return self._pairs(pairs, 1, part="attributes")
+
+    def _is_typed(self, value: object) -> bool:
+        """Whether a value in a plain object bears its type all the same."""
+        names = list(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else ()
+        return len(names) == 1 and _CAMEL.get(names[0], names[0]) in self._readers
 
     def value(self, value: object) -> object:
         """What an AnyValue holds."""
