@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spanwise.model.calls import Missing
 from tests.assembly.test_missing import GENAI
-from tests.making import agent, chat, run_of, says, tool, user
+from tests.making import agent, chat, run_of, says, span, tool, user
 from tests.recordings_io import remade
 
 
@@ -35,3 +35,12 @@ def test_one_result_among_others() -> None:
     assert ("Results are not recorded for 1 tool call (boom).", "") == (lacking.why, lacking.switch)
     (lacking,) = [one for one in run_of(agent(1), silent).missing if one.field == "results"]
     assert lacking.switch
+
+
+def test_the_switch_of_what_lacks_content() -> None:
+    """Where several instrumentations take part, the setting that is named is that of the one that lacks the content."""
+    workflow = {"openinference.span.kind": "CHAIN", "input.value": "Q", "output.value": "A"}
+    run = run_of(span(1, attributes=workflow, end=99), tool(5, parent=1), tool(20, parent=1, arguments={"q": 1}))
+    switches = {one.field: one.switch for one in run.missing if one.field in {"arguments", "results"}}
+    assert {"arguments", "results"} == switches.keys()
+    assert all(GENAI in switch for switch in switches.values())

@@ -23,6 +23,8 @@ from spanwise.model.content import (
 )
 from spanwise.model.raw import RawSpan
 from tests.conventions.robustness import read_all, spans
+from tests.making import span as numbered
+from tests.making import trace_of
 from tests.recordings_io import made
 
 KEYS = (
@@ -147,3 +149,12 @@ def test_context_and_switch() -> None:
 def test_reading_never_raises(one: RawSpan) -> None:
     """Whatever the attributes hold, reading gives an answer."""
     assert read_all(langwatch.CONVENTION, one)
+
+
+def test_a_trace_that_nobody_opened() -> None:
+    """A span outside of any trace leaves a root that is empty and stands alone: that is no run."""
+    told: dict[str, object] = {"langwatch.span.type": "span", "langwatch.origin": "application", "metadata": "null"}
+    assert () == trace_of(numbered(1, name="span", attributes=told)).runs
+    asked = numbered(2, parent=1, attributes={"langwatch.span.type": "llm"})
+    assert 1 == len(trace_of(numbered(1, name="span", attributes=told), asked).runs)
+    assert 1 == len(trace_of(numbered(1, name="f", attributes={**told, "langwatch.output": "{}"})).runs)

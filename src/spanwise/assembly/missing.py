@@ -148,7 +148,7 @@ def _arguments(run: Run) -> Missing | None:
         return Missing(field="arguments", why=why)
     why = f"Arguments are not recorded for {_count([call.name for call in bare])}."
     refused = all(call.status == "not_run" and call.result_state == "present" for call in bare)
-    return Missing(field="arguments", why=why, switch="" if refused else run.content_switch)
+    return Missing(field="arguments", why=why, switch="" if refused else _switch_of(run, bare))
 
 
 def _results(run: Run) -> Missing | None:
@@ -172,7 +172,15 @@ def _results(run: Run) -> Missing | None:
     why = f"The results of {_count(cut)} were cut." if cut else f"Results are not recorded for {_count(names)}."
     known = {_scope(run, call) for call in calls if call.span >= 0 and call.result_state == "present"}
     is_on = not cut and known and all(call.span < 0 or _scope(run, call) in known for call in silent)
-    return Missing(field="results", why=why, switch="" if is_on else run.content_switch)
+    return Missing(field="results", why=why, switch="" if is_on else _switch_of(run, silent))
+
+
+def _switch_of(run: Run, calls: Sequence[ToolCall]) -> str:
+    """What would record the content of these calls: another dialect than that of the run's first span may lack it."""
+    own = next((run.trace.spans[call.span] for call in calls if call.span >= 0), None)
+    if own is None or cuts.limit_of(run):
+        return run.content_switch
+    return conventions.content_switch(own.raw, some=run.query is not None)
 
 
 def _scope(run: Run, call: ToolCall) -> str:

@@ -17,6 +17,7 @@ from spanwise.assembly.facts import SpanFacts
 from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link, lost_some
 from spanwise.assembly.torn import adopted
 from spanwise.conventions import _batches as batches
+from spanwise.conventions.langwatch import is_hollow
 from spanwise.model.calls import Completeness
 from spanwise.model.canonical import shown
 from spanwise.model.content import Memo
@@ -66,7 +67,9 @@ def build_trace(
     torn: frozenset[int] = frozenset()
     if tangled or (flaws[0] and run_roots):
         roots, run_roots, torn = _mended(spans, roots, run_roots, repairs, tangled=tangled)
-    if unit == "trace" or (not run_roots and not _prepares(spans)):
+    if len(spans) == 1 and is_hollow(spans[0].raw):
+        run_roots = []
+    elif unit == "trace" or (not run_roots and not _prepares(spans)):
         run_roots = [-1]
     completeness = _completeness(ordered, roots, flaws, lost)
     return Trace(key, spans, _FACTS, roots, run_roots, completeness, tuple(repairs), torn, Memo(spans))

@@ -45,6 +45,18 @@ def kind(span: RawSpan) -> Kind | None:
     return _KINDS.get(str(span.attributes.get(_TYPE)), "other")
 
 
+def is_hollow(span: RawSpan) -> bool:
+    """The root that the SDK makes where the app opened a span outside of a trace: that one is not below it."""
+    attributes = span.attributes
+    return (
+        attributes.get(_TYPE) == "span"
+        and span.parent_id is None
+        and "langwatch.origin" in attributes
+        and "langwatch.input" not in attributes
+        and "langwatch.output" not in attributes
+    )
+
+
 def _held(value: object, memo: Memo, *, depth: int = 0) -> object:
     """What an envelope holds, its messages with a speaker each."""
     decoded = memo.json(value)
