@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from spanwise import conventions
 from spanwise.conventions import _genai, _genai_scopes
 from spanwise.conventions._genai_scopes import LANGCHAIN, leaves_requests_out
 from spanwise.model.content import Memo
 from spanwise.model.raw import RawEvent, RawSpan, Scope
-from tests.making import returns, span, user
+from spanwise.model.trace import Run
+from tests.making import chat, returns, run_of, says, span, user
 from tests.recordings_io import made
 
 GOOGLE = "opentelemetry.instrumentation.google_genai"
@@ -294,3 +296,23 @@ def test_requests_of_bedrocks_streams() -> None:
     for scope, given in (("opentelemetry.instrumentation.bedrock", None), ("opentelemetry.instrumentation.openai", {})):
         asked = _genai.requests(made("chat", scope=scope, attributes=attributes), Memo())
         assert [given] == [part.value for part in asked or ()]
+
+
+def test_the_end_of_a_stream_of_googles() -> None:
+    """Of a stream OpenLLMetry records the last piece: where its text cannot be all of the answer, it is none."""
+    scope = Scope(_genai_scopes.OPENLLMETRY_GOOGLE, "", {})
+
+    def answered(text: str) -> Run:
+        got = [says(text)]
+        return run_of(replace(chat(5, parent=None, sent=[user("Q")], got=got, tokens=(9, 15)), scope=scope))
+
+    found = {one.field: (one.why, one.switch) for one in answered("million.").missing}
+    assert ("The last model call was streamed, and only the end of its answer is recorded.", "") == found["answer"]
+    assert "About 6.84 million." == answered("About 6.84 million.").answer
+
+
+def test_the_switch_of_openllmetrys_clients() -> None:
+    """Those that write GenAI's attributes alone have OpenLLMetry's switch all the same."""
+    one = made(scope=_genai_scopes.OPENLLMETRY_GOOGLE, attributes={"gen_ai.operation.name": "chat"})
+    assert "Set TRACELOOP_TRACE_CONTENT=true." == conventions.content_switch(one, some=False)
+    assert "" == conventions.content_switch(one, some=True)

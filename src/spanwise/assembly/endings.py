@@ -8,7 +8,7 @@ from itertools import takewhile
 from spanwise import conventions
 from spanwise.assembly import asked, texts
 from spanwise.conventions import logfire_openai_agents
-from spanwise.conventions._genai_scopes import PRINTING
+from spanwise.conventions._genai_scopes import PRINTING, is_last_piece
 from spanwise.conventions._parts import OPENAI_AGENTS
 from spanwise.model.content import Message, Part
 from spanwise.model.span import Span
@@ -58,6 +58,8 @@ def unanswered(run: Run) -> str:
         return "The run's own span was lost: it crashed or was killed, or is still to come."
     if asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
         return "The run ended on a request for tools: no answer followed."
+    if run.llm_groups and any(is_last_piece(span.raw, run.trace.memo) for span in run.llm_groups[-1]):
+        return "The last model call was streamed, and only the end of its answer is recorded."
     return "The last model call answered without a word." if _answered_nothing(run) else ""
 
 

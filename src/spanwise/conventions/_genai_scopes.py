@@ -85,6 +85,14 @@ _OPENLLMETRY_JS = (
     *(f"@traceloop/instrumentation-{name}" for name in ("bedrock", "cohere", "together")),
 )
 """OpenLLMetry's of clients in JavaScript, which speak the generic dialect alone: content is recorded, or all is not."""
+_OPENLLMETRY = tuple(
+    f"opentelemetry.instrumentation.{name}"
+    for name in (
+        *("alephalpha", "bedrock", "cohere", "google_generativeai", "groq", "mistralai", "ollama", "replicate"),
+        *("sagemaker", "together", "transformers", "watsonx", "writer"),
+    )
+)
+"""The same in Python, where no other instrumentation has these names."""
 CONTENT_SWITCHES: Mapping[str, str] = {
     TRANSCRIPT: "Keep every message of the conversation in the transcript, with the results of its tools.",
     "AzureAIOpenTelemetryTracer": AZURE_LANGCHAIN,
@@ -109,6 +117,7 @@ CONTENT_SWITCHES: Mapping[str, str] = {
         "Set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true, and export the log events of the instrumentation."
     ),
     **dict.fromkeys(_OPENLLMETRY_JS, "Set TRACELOOP_TRACE_CONTENT=true, or traceContent of the instrumentation."),
+    **dict.fromkeys(_OPENLLMETRY, "Set TRACELOOP_TRACE_CONTENT=true."),
 }
 """What to do about missing content, for scopes that speak the generic dialect and have a switch of their own."""
 _CONTENT_SWITCHES_OF: Mapping[tuple[str, str | None], str] = {
@@ -124,7 +133,7 @@ _CONTENT_SWITCHES_OF: Mapping[tuple[str, str | None], str] = {
 def content_switch(span: RawSpan, *, some: bool) -> str | None:
     """The switch of the span's own scope, empty where it is on as some content shows; None: its dialect's is right."""
     scope = span.scope
-    if some and scope.name in _OPENLLMETRY_JS:
+    if some and (scope.name in _OPENLLMETRY_JS or scope.name in _OPENLLMETRY):
         return ""
     by_language = _CONTENT_SWITCHES_OF.get((scope.name, text_of(scope.resource.get("telemetry.sdk.language"))))
     return by_language or CONTENT_SWITCHES.get(scope.name)
@@ -191,7 +200,7 @@ def mended(
     elif scope in SPARING:
         sent = _with_empty(span, sent)
     got = answered(span, got, memo)
-    if is_unsaid(span) or (scope == LANGTRACE and is_swallowed(span, got)):
+    if is_unsaid(span) or (scope == LANGTRACE and is_swallowed(span, got)) or is_last_piece(span, memo):
         got = None
     if scope == LLAMA_INDEX_JS:
         sent = _without_results(sent)
@@ -252,6 +261,17 @@ def is_swallowed(span: RawSpan, got: tuple[Message, ...] | None) -> bool:
     if attributes.get("gen_ai.request.stream") is True and "gen_ai.request.tools" in attributes:
         return True
     return not any(part.text or part.type == "tool_call" for message in got or () for part in message.parts)
+
+
+def is_last_piece(span: RawSpan, memo: Memo) -> bool:
+    """Google's client streamed, OpenLLMetry recorded the last piece: with fewer bytes than the answer had tokens."""
+    counted = span.attributes.get("gen_ai.usage.output_tokens")
+    if span.scope.name != OPENLLMETRY_GOOGLE or not isinstance(counted, int):
+        return False
+    said = messages_of(span.attributes.get("gen_ai.output.messages"), memo) or ()
+    parts = [part for message in said for part in message.parts]
+    words = "".join(part.text for part in parts)
+    return bool(parts) and all(part.type in {"text", "reasoning"} for part in parts) and len(words.encode()) < counted
 
 
 def is_unsaid(span: RawSpan) -> bool:
