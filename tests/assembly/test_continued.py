@@ -49,6 +49,17 @@ def test_what_ran_and_what_was_asked_outside_any_run() -> None:
     assert [400, 410] == ids(other)
 
 
+def test_a_loop_of_an_apps_own() -> None:
+    """Model calls below one lost parent that go on with each other make it a run, with the functions beside them."""
+    function = span(130, parent=9999, name="search", attributes={"langfuse.observation.type": "span"}, end=140)
+    asked = chat(110, parent=9999, sent=[user("?")], got=FIRST)
+    (run,) = runs_of(asked, function, chat(200, parent=9999, sent=TOLD, got=[says("A")]))
+    assert [110, 130, 200] == ids(run)
+    assert ("?", "A", None) == (run.query, run.answer, run.root_span)
+    beside = runs_of(asked, function, chat(200, parent=9999, sent=[user("!")], got=[says("A")]))
+    assert [[130]] == [ids(run) for run in beside]
+
+
 @pytest.mark.parametrize(
     "sent",
     [

@@ -190,6 +190,9 @@ def test_steps_of_a_graph_are_counted() -> None:
         return span(number, parent=parent, name="model", end=number + 5, attributes=attributes)
 
     first = node(10, parent=99, step=1)
+    compact = node(20, parent=98, step=2)
+    compact.attributes = {key: str(value).replace(": ", ":") for key, value in compact.attributes.items()}
+    assert 1 == len(runs_of(first, compact))
     assert 1 == len(runs_of(first, node(20, parent=98, step=2)))
     assert 1 == len(runs_of(first, node(20, parent=98, step=1, place="tools:2|model:3")))
     assert 2 == len(runs_of(first, node(20, parent=98, step=1)))

@@ -3,7 +3,8 @@
 Agents that stand side by side below a parent that nobody saw are runs of their own, unless one goes on where another
 stopped: its first model call was told, since the user spoke, of a call that a model of the other asked for; or a tool
 ran that the other asked for; or its agent is said to have taken over from the other's. Where control was passed, what
-the user is said to have said may be the framework's word.
+the user is said to have said may be the framework's word. Where model calls themselves go on with each other below one
+lost parent, that was a run, and all that stands beside them was of it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,18 @@ def continued(spans: Sequence[Span], run_roots: Sequence[int]) -> dict[int, int]
             pieces.setdefault(piece, []).append(span)
     if len(pieces) < 2 or pieces.keys().isdisjoint(run_roots):
         return {}
-    first = _sent_on(pieces)
+    first = {**_sent_on(pieces), **_told_of(pieces)}
+    _add_loops(first, spans, pieces)
+    told = first.keys() | set(first.values())
+    first.update((piece, likely) for piece, likely in around.items() if piece not in told)
+    joined = _by_top(pieces, top_of, {piece: _first(piece, first) for piece in (*first, *first.values())})
+    heads = {joined.get(top_of[at]) for at in run_roots} | set(run_roots)
+    return {top: head for top, head in joined.items() if head in heads}  # else no run is among what is joined
+
+
+def _told_of(pieces: Mapping[int, Iterable[Span]]) -> dict[int, int]:
+    """For each piece that tells of a call the one that asked for it."""
+    found: dict[int, int] = {}
     memo = Memo()
     askers = _askers(pieces, memo)
     for piece, own in pieces.items():
@@ -45,13 +57,23 @@ def continued(spans: Sequence[Span], run_roots: Sequence[int]) -> dict[int, int]
             if len(asked) == 1 and piece not in asked:
                 ((asker, passing),) = asked.items()
                 if passing or not passed:
-                    first[piece] = asker
+                    found[piece] = asker
                     break
-    told = first.keys() | set(first.values())
-    first.update((piece, likely) for piece, likely in around.items() if piece not in told)
-    joined = _by_top(pieces, top_of, {piece: _first(piece, first) for piece in (*first, *first.values())})
-    heads = {joined.get(top_of[at]) for at in run_roots} | set(run_roots)
-    return {top: head for top, head in joined.items() if head in heads}  # else no run is among what is joined
+    return found
+
+
+def _add_loops(first: dict[int, int], spans: Sequence[Span], pieces: Iterable[int]) -> None:
+    """Put what stands beside models that were asked one after the other into their run."""
+    loops = {
+        spans[piece].raw.parent_id: _first(piece, first)
+        for piece, asker in first.items()
+        if spans[piece].kind in _MODELS
+        and spans[asker].kind in _MODELS
+        and spans[piece].raw.parent_id == spans[asker].raw.parent_id
+    }
+    for piece in pieces:
+        if spans[piece].parent < 0 and (head := loops.get(spans[piece].raw.parent_id, piece)) != piece:
+            first.setdefault(piece, head)
 
 
 def _by_top(pieces: Mapping[int, Iterable[Span]], top_of: Sequence[int], first: Mapping[int, int]) -> dict[int, int]:

@@ -99,7 +99,7 @@ def is_nested(span: RawSpan) -> bool:
     for key in _NODE_KEYS:
         if key in span.attributes:
             step, place = get(key.replace(_NODE, "langgraph_step")), get(key.replace(_NODE, "langgraph_checkpoint_ns"))
-            return str(step) not in {"None", "1"} or "|" in str(place)
+            return str(step) not in {"None", "0", "1"} or "|" in str(place)
     return False
 
 
@@ -113,7 +113,9 @@ def is_inner(span: RawSpan) -> bool:
     if span.scope.name in _CALLED:
         return "Agent" not in span.name and _NODE_KEYS[-1] not in span.attributes
     metadata = span.attributes.get("metadata")
-    return isinstance(metadata, str) and f'"{_NODE}"' in metadata and f'"{_NODE}": "{span.name}"' not in metadata
+    if not isinstance(metadata, str) or f'"{_NODE}"' not in metadata:
+        return False
+    return not any(f'"{_NODE}":{space}"{span.name}"' in metadata for space in ("", " "))
 
 
 def is_part(span: RawSpan) -> bool:
