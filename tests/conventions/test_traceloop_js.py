@@ -191,3 +191,26 @@ def test_a_run_of_langchain_in_javascript_that_ended_on_a_request(ran: int, answ
     assert answer == run.answer
     whys = {one.field: one.why for one in run.missing}
     assert answer is not None or "The run ended on a request for tools: no answer followed." == whys["answer"]
+
+
+def test_who_passed_control_in_javascript() -> None:
+    """No agent has a span: who asked for the tool that passes control is told by the message in a step's state."""
+    scope = Scope(LANGCHAIN_JS, "0.27.0", {})
+    asked = {"content": "", "tool_calls": [{"id": "c1", "name": "transfer_to_expert", "args": {}}], "name": "triage"}
+    message = {"lc": 1, "id": ["AIMessage"], "kwargs": asked}
+    state = {"output": [{"lg_name": "Command", "update": {"messages": [message]}}]}
+    told = {"lc": 1, "kwargs": {"content": "Done.", "tool_call_id": "c1", "name": "transfer_to_expert"}}
+    tool = {"gen_ai.operation.name": "execute_tool", "traceloop.entity.output": json.dumps(told)}
+    step_of = {"gen_ai.operation.name": "workflow", "traceloop.entity.output": json.dumps(state)}
+
+    def passed(returned: dict[str, object]) -> list[tuple[str | None, str | None]]:
+        run = run_of(
+            span(1, end=99),
+            span(10, parent=1, attributes=returned, scope=scope),
+            span(20, parent=1, name="execute_tool DynamicStructuredTool", attributes=tool, scope=scope),
+        )
+        return [(one.source, one.target) for one in run.handoffs]
+
+    assert [("triage", "expert")] == passed(dict(step_of))
+    del asked["name"]
+    assert [(None, "expert")] == passed({**step_of, "traceloop.entity.output": json.dumps(state)})

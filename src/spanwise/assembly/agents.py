@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from spanwise import conventions
-from spanwise.conventions._langgraph import NAMELESS
+from spanwise.conventions._genai_scopes import LANGCHAIN_JS
+from spanwise.conventions._langgraph import NAMELESS, asker_in
 from spanwise.conventions._traceloop_llama_index import LLAMA_INDEX
 from spanwise.model.calls import Agent, Handoff, Retrieval, ToolCall
 from spanwise.model.content import RetrievalFields, is_cut
@@ -14,6 +15,7 @@ from spanwise.model.effects import passes_control
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
+_STATE = "traceloop.entity.output"
 _TARGET_KEYS = (
     *("agent_name", "agent", "to_agent", "target", "target_agent", "next_agent"),
     *("agentName", "toAgent", "targetAgent", "nextAgent"),
@@ -123,7 +125,7 @@ def _from_call(run: Run, call: ToolCall) -> Handoff:
     source = agent_name(run, call.agent)
     if said is not None and said.source is not None and source in (None, agent_name(run, run.root)):
         source = said.source  # the nearest agent is no nearer than the graph that holds all of them
-    source = source or _agent_before(run, call)
+    source = source or _agent_before(run, call) or _asker(run, call)
     target = said.target if said is not None else None
     arguments = call.arguments
     if target is None and isinstance(arguments, Mapping):
@@ -135,6 +137,18 @@ def _from_call(run: Run, call: ToolCall) -> Handoff:
     if target is None or target == "agent":
         target = _next_agent(run, run.trace.spans[call.span], source) if call.span >= 0 else None
     return Handoff(source=source, target=target, span=call.span, span_id=call.span_id)
+
+
+def _asker(run: Run, call: ToolCall) -> str | None:
+    """Who asked for the call, by the state that a step of LangChain in JavaScript returned: no agent has a span."""
+    if call.call_id is None:
+        return None
+    memo, mark = run.trace.memo, f'"{call.call_id}"'
+    for span in run.by_kind.get("other", ()):
+        state = span.attributes.get(_STATE) if span.raw.scope.name == LANGCHAIN_JS else None
+        if isinstance(state, str) and mark in state and (name := asker_in(memo.json(state), call.call_id)):
+            return name
+    return None
 
 
 def _agent_before(run: Run, call: ToolCall) -> str | None:

@@ -158,3 +158,19 @@ def passes_on(command: str | None, name: str) -> bool:
     if command is None or not command.startswith("Command("):
         return False
     return any(f"name='{name}', id='{run}" in command for run in ("lc_run-", "run-"))
+
+
+def asker_in(state: object, call_id: str) -> str | None:
+    """The name of the message in a state that asks for a call: that of the agent whose model said it."""
+    waiting = [state]
+    while waiting:
+        item = waiting.pop()
+        fields = mapping_of(item)
+        if fields is None:
+            waiting.extend(items(item) or ())
+            continue
+        calls = map(mapping_of, items(fields.get("tool_calls")) or ())
+        if any(call is not None and call.get("id") == call_id for call in calls) and text_of(fields.get("name")):
+            return text_of(fields.get("name"))
+        waiting.extend(fields.values())
+    return None
