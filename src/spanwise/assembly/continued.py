@@ -41,7 +41,7 @@ def continued(spans: Sequence[Span], run_roots: Sequence[int]) -> dict[int, int]
     _add_loops(first, spans, pieces)
     told = first.keys() | set(first.values())
     first.update((piece, likely) for piece, likely in around.items() if piece not in told)
-    joined = _by_top(pieces, top_of, {piece: _first(piece, first) for piece in (*first, *first.values())})
+    joined = _by_top(pieces, top_of, _heads(first))
     heads = {joined.get(top_of[at]) for at in run_roots} | set(run_roots)
     return {top: head for top, head in joined.items() if head in heads}  # else no run is among what is joined
 
@@ -64,8 +64,9 @@ def _told_of(pieces: Mapping[int, Iterable[Span]]) -> dict[int, int]:
 
 def _add_loops(first: dict[int, int], spans: Sequence[Span], pieces: Iterable[int]) -> None:
     """Put what stands beside models that were asked one after the other into their run."""
+    before = _heads(first)
     loops = {
-        spans[piece].raw.parent_id: _first(piece, first)
+        spans[piece].raw.parent_id: before[piece]
         for piece, asker in first.items()
         if spans[piece].kind in _MODELS
         and spans[asker].kind in _MODELS
@@ -103,12 +104,17 @@ def _sent_on(pieces: Mapping[int, Iterable[Span]]) -> dict[int, int]:
     return found
 
 
-def _first(piece: int, first: Mapping[int, int]) -> int:
-    seen = {piece}
-    while (before := first.get(piece)) is not None and before not in seen:
-        seen.add(before)
-        piece = before
-    return piece
+def _heads(first: Mapping[int, int]) -> dict[int, int]:
+    """For each piece the first of those that go on with each other up to it, and for that itself."""
+    heads: dict[int, int] = {}
+    for piece in first:
+        way: dict[int, None] = {}
+        while piece in first and piece not in heads and piece not in way:
+            way[piece] = None
+            piece = first[piece]
+        head = heads.setdefault(piece, piece)
+        heads.update(dict.fromkeys(way, head))
+    return heads
 
 
 def _askers(pieces: Mapping[int, Iterable[Span]], memo: Memo) -> dict[str, dict[int, bool]]:
