@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from spanwise import conventions
 from spanwise.conventions import langfuse
+from spanwise.model.content import Memo
 from tests.conventions.test_langfuse import RECORDING, observation
 from tests.recordings_io import made
 from tests.recordings_io import spans as recorded
@@ -75,3 +77,15 @@ def test_kinds_before_observations_had_types_of_their_own() -> None:
         langfuse.kind(observation("span", "tools", output=state)),
     ]
     assert ["tool", "tool", "workflow", "retrieval", "agent", "agent", "workflow"] == found
+
+
+def test_haystack() -> None:
+    """An agent in a pipeline has the name of its component; whatever agent's run is named alike."""
+    component = observation("span", "helper", **{"metadata.haystack.component.type": '"Agent"'})
+    run = observation("agent", "haystack.agent.run", output={"messages": [{"role": "assistant", "content": "A"}]})
+    assert ["agent", "agent"] == [langfuse.kind(component), langfuse.kind(run)]
+    assert ["helper", None] == [langfuse.agent(one, Memo()).name for one in (component, run)]
+    told = {"metadata.haystack.tool.name": '"search"', "metadata.haystack.tool.error": True}
+    found = langfuse.tool(observation("tool", "tool - search", **told), Memo())
+    assert ("search", True) == (found.name, found.failed)
+    assert "Set HAYSTACK_CONTENT_TRACING_ENABLED=true." == conventions.content_switch(component, some=False)

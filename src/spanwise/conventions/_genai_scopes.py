@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from spanwise.conventions._fields import below
 from spanwise.conventions._langgraph import is_paused
 from spanwise.conventions._messages import items, messages_of, part_of
 from spanwise.conventions._reprs import read_repr
@@ -135,6 +136,8 @@ def content_switch(span: RawSpan, *, some: bool) -> str | None:
     scope = span.scope
     if some and (scope.name in _OPENLLMETRY_JS or scope.name in _OPENLLMETRY):
         return ""
+    if scope.name == "langfuse-sdk" and below(span.attributes, "langfuse.observation.metadata.haystack."):
+        return "Set HAYSTACK_CONTENT_TRACING_ENABLED=true."
     by_language = _CONTENT_SWITCHES_OF.get((scope.name, text_of(scope.resource.get("telemetry.sdk.language"))))
     return by_language or CONTENT_SWITCHES.get(scope.name)
 

@@ -1,4 +1,4 @@
-"""Langfuse's SDKs from 3.0: `langfuse.observation.*`, from `@observe`, the LangChain handler and the OpenAI wrapper.
+"""Langfuse's SDKs from 3.0: `langfuse.observation.*`, from `@observe`, LangChain's handler, OpenAI's wrapper, Haystack.
 
 The LangChain handler calls an agent whatever has "agent" in its name or class, output parsers and middleware hooks too,
 and a chain an agent whose name has not: LangChain's own metadata, where it is recorded, names the agent. Before release
@@ -62,6 +62,9 @@ _OBSERVATION = "langfuse.observation."
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _METADATA = "langfuse.observation.metadata."
 _TRACE_METADATA = "langfuse.trace.metadata."
+_HAYSTACK_TOOL, _HAYSTACK_ERROR = f"{_METADATA}haystack.tool.name", f"{_METADATA}haystack.tool.error"
+_HAYSTACK_AGENT = "haystack.agent.run"
+"""How Haystack names the run of whatever agent."""
 _PLUMBING = (".before_agent", ".after_agent", "OutputParser")
 # Entries that count what another entry counts already.
 _COUNTED_TWICE = ("priority", "ephemeral")
@@ -81,7 +84,8 @@ def kind(span: RawSpan) -> Kind | None:
     if said == "chain":
         return "agent" if _is_agent(span) else found
     if said == "span":
-        return _langchain_kind(span) or found
+        haystack = attributes.get(f"{_METADATA}haystack.component.type") in ("Agent", '"Agent"')
+        return "agent" if haystack else _langchain_kind(span) or found
     return found
 
 
@@ -126,8 +130,9 @@ def _langchain_kind(span: RawSpan) -> Kind | None:
 
 
 def failed(span: RawSpan) -> bool:
-    """The observation's level tells a failure; the first releases left the status unset."""
-    return span.attributes.get("langfuse.observation.level") == "ERROR"
+    """The observation's level tells a failure, or Haystack's metadata; the first releases left the status unset."""
+    attributes = span.attributes
+    return attributes.get("langfuse.observation.level") == "ERROR" or attributes.get(_HAYSTACK_ERROR) in (True, "true")
 
 
 def tool(span: RawSpan, memo: Memo) -> ToolFields:
@@ -139,7 +144,7 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     found = outcome(None if message and _is_thrown(memo.json(returned), message) else returned, memo)
     call_id = memo.json(attributes.get(f"{_METADATA}tool_call_id"))
     return ToolFields(
-        span.name or None,
+        text_of(memo.json(attributes.get(_HAYSTACK_TOOL))) or span.name or None,
         None if given is None else call_arguments(given, memo),
         found.value,
         text_of(call_id) or found.call_id,
@@ -281,7 +286,7 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
     attributes = span.attributes
     failed = attributes.get("langfuse.observation.level") == "ERROR"
     return AgentFields(
-        span.name if kind(span) == "agent" else None,
+        span.name if kind(span) == "agent" and span.name != _HAYSTACK_AGENT else None,
         _first(asked, attributes, "langfuse.observation.input", "langfuse.trace.input", memo=memo),
         None
         if failed
