@@ -58,6 +58,30 @@ def test_tools_of_instrumentations() -> None:
     assert ToolFields("Read", {"q": 1}, "broken", "t1", failed=True) == netra.tool(one, Memo())
 
 
+def test_tools_of_agno() -> None:
+    """Arguments keep their types there, and what a tool returned or raised stands in an envelope."""
+    scope, session = "netra.instrumentation.agno", {"gen_ai.agent.conversation_id": "s", "gen_ai.agent.user_id": "u"}
+    found = [
+        made(
+            "add", scope=scope, attributes={"netra.span.type": "TOOL", "input": '{"a": "1"}', "output": json.dumps(got)}
+        )
+        for got in ({"status": "success", "result": "[3]"}, {"status": "failure", "error": "no"}, {"status": "fine"})
+    ]
+    told = [netra.tool(one, Memo()) for one in found]
+    assert [({"a": "1"}, [3], False), ({"a": "1"}, "no", True), ({"a": "1"}, {"status": "fine"}, False)] == [
+        (one.arguments, one.result, one.failed) for one in told
+    ]
+    assert ContextFields("s", "u") == netra.context(span("AGENT", **session), Memo())
+
+
+def test_messages_before_numbered_attributes() -> None:
+    """Where messages stand as such they are read: in numbered attributes calls are texts."""
+    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    got = {"output": json.dumps([{"role": "assistant", "tool_calls": [call]}]), "gen_ai.completion.0.content": "[{}]"}
+    ((part,),) = (message.parts for message in netra.output(span("GENERATION", **got), Memo()) or ())
+    assert ("tool_call", "c1", "add") == (part.type, part.id, part.name)
+
+
 def test_failures() -> None:
     """A decorated function that raises leaves its error beside an unset status."""
     raised = ("exception", {"exception.type": "ValueError", "exception.message": "no"})

@@ -16,7 +16,7 @@ from spanwise.conventions._messages import items
 from spanwise.conventions._payloads import answered, asked, conversation, reply
 from spanwise.conventions._returned import of_mcp
 from spanwise.conventions._values import first_text, mapping_of, number_of, text_of
-from spanwise.model.content import AgentFields, ContextFields, LLMFields, Memo, Message, Messages, ToolFields
+from spanwise.model.content import AgentFields, ContextFields, LLMFields, Memo, Message, Messages, Part, ToolFields
 from spanwise.model.raw import Attributes, RawSpan
 from spanwise.model.span import Kind, SpanError
 
@@ -28,6 +28,9 @@ _KINDS: Mapping[str, Kind] = {
     "EMBEDDING": "embedding",
     "USAGE": "other",
 }
+_OWN = "netra.instrumentation."
+_ENVELOPES = ({"status", "result"}, {"status", "error"})
+"""In which Netra's instrumentation of Agno puts what a tool returned, or why it failed."""
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _LITERALS: Mapping[str, object] = {"True": True, "False": False, "None": None}
 
@@ -65,14 +68,16 @@ def tool(span: RawSpan, memo: Memo) -> ToolFields:
     """The tool by the name that its instrumentation gives, else by that of the function."""
     attributes = span.attributes
     given = memo.json(_held(attributes, "input", memo))
-    named = mapping_of(given)
-    returned = _held(attributes, "output", memo)
+    named = None if span.scope.name.startswith(_OWN) else mapping_of(given)
+    returned = memo.json(of_mcp(_held(attributes, "output", memo), memo))
+    envelope = mapping_of(returned) or {}
+    wrapped = set(envelope) in _ENVELOPES and span.scope.name.startswith(_OWN)
     return ToolFields(
         first_text(attributes, "gen_ai.tool.name") or span.name or None,
         given if named is None else {key: _argument(value, memo) for key, value in named.items()},
-        memo.json(of_mcp(returned, memo)),
-        first_text(attributes, "gen_ai.tool.call.id"),
-        failed(span),
+        memo.json(envelope.get("result", envelope.get("error"))) if wrapped else returned,
+        first_text(attributes, "gen_ai.tool.call.id", "gen_ai.tool.call_id"),
+        failed(span) or (wrapped and envelope.get("status") == "failure"),
     )
 
 
@@ -88,20 +93,21 @@ def llm(span: RawSpan, memo: Memo) -> LLMFields:
 
 
 def messages(span: RawSpan, memo: Memo) -> Messages:
-    """What a model was sent and answered, from numbered attributes, else as the app told it."""
+    """What a model was sent and answered: messages, numbered attributes, or a prompt as the app told it."""
     attributes = span.attributes
-    numbered = traceloop_legacy.messages(span, memo)
-    prompt = attributes.get("netra.prompt") or attributes.get("input") or None
-    told = conversation(memo.json(prompt), memo) or reply(text_of(prompt), memo)
-    sent = tuple(Message("user", one.parts) if one.role == "assistant" else one for one in told or ()) or None
-    return Messages(numbered.input or sent, numbered.output or output(span, memo))
+    sent = conversation(memo.json(attributes.get("input") or None), memo) or traceloop_legacy.messages(span, memo).input
+    prompt = text_of(attributes.get("netra.prompt"))
+    if sent is None and prompt is not None:
+        sent = (Message("user", (Part("text", prompt),)),)
+    return Messages(sent, output(span, memo))
 
 
 def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     """What a model answered."""
     if span.attributes.get(_TYPE) != "GENERATION":
         return None
-    return traceloop_legacy.output(span, memo) or reply(span.attributes.get("output") or None, memo)
+    got = span.attributes.get("output") or None
+    return conversation(memo.json(got), memo) or traceloop_legacy.output(span, memo) or reply(got, memo)
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
@@ -115,7 +121,10 @@ def agent(span: RawSpan, memo: Memo) -> AgentFields:
 def context(span: RawSpan, memo: Memo) -> ContextFields:
     """Session and user, which every span below has."""
     attributes = span.attributes
-    return ContextFields(first_text(attributes, "netra.session_id"), first_text(attributes, "netra.user_id"))
+    return ContextFields(
+        first_text(attributes, "netra.session_id", "gen_ai.agent.conversation_id"),
+        first_text(attributes, "netra.user_id", "gen_ai.agent.user_id"),
+    )
 
 
 def error(span: RawSpan) -> SpanError | None:
