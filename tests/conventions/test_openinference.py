@@ -278,3 +278,12 @@ def test_context() -> None:
     assert ContextFields("s", "u", "r", ("a", "b"), {"request_id": "r", "thread_id": "t"}) == said
     assert ContextFields(tags=("a",)) == openinference.context(made(attributes={"tag.tags": "a"}), Memo())
     assert ContextFields() == openinference.context(made(attributes={"metadata": "none"}), Memo())
+
+
+def test_a_user_whom_nobody_named() -> None:
+    """Guardrails AI calls a user `unknown` whom the app did not name; anybody else may bear that name."""
+    told = {"openinference.span.kind": "GUARDRAIL", "user.id": "unknown"}
+    found = [
+        conventions.context(made(scope=scope, attributes=told), Memo()).user_id for scope in ("guardrails-ai", "app")
+    ]
+    assert [None, "unknown"] == found

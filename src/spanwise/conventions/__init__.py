@@ -254,7 +254,8 @@ def retrieval(span: RawSpan, memo: Memo, dialect: int) -> RetrievalFields:
 def context(span: RawSpan, memo: Memo) -> ContextFields:
     """Whose request a span served: what the app itself said of it first, tags and metadata of all put together."""
     found = _filled(span, memo, ContextFields(), None, lambda c: c.context)
-    found.session_id = found.session_id or None  # empty: a dialect's word that another's id is no session
+    # Empty: a dialect's word that another's id is none.
+    found.session_id, found.user_id = found.session_id or None, found.user_id or None
     said = stated(span, memo)
     if said is None:
         return found

@@ -190,6 +190,8 @@ def context(span: RawSpan, memo: Memo) -> ContextFields:
         tuple(tag for tag in items(tags) or (tags,) if isinstance(tag, str) and tag),
         metadata,
     )
+    if found.user_id == "unknown" and span.scope.name == "guardrails-ai":
+        found.user_id = ""  # Guardrails AI's word for nobody
     if metadata is not None:
         found.session_id = found.session_id or first_text(metadata, "session_id", "conversation_id", "thread_id")
         found.user_id = found.user_id or first_text(metadata, "user_id")
