@@ -117,9 +117,13 @@ def test_conversations() -> None:
 
 
 def test_results_that_nobody_can_tell_apart() -> None:
-    """Of several results without ids none is known to be whose."""
-    told = [json.dumps(one) for one in ({"user": "Q"}, {"tool": "R1"}, {"tool": "R2"})]
-    assert ["user"] == [one.role for one in monocle.messages(span("inference", told, "A"), Memo()).input or ()]
+    """Of several results without ids none is known to be whose: no more is told than that there were some."""
+    told = [
+        json.dumps(one) for one in ({"user": "Q"}, {"tool": "R1"}, {"tool": "R2"}, {"assistant": "A"}, {"tool": "R3"})
+    ]
+    said = monocle.messages(span("inference", told, "A"), Memo()).input or ()
+    assert ["user", "tool", "tool", "assistant", "tool"] == [one.role for one in said]
+    assert [None, None, "R3"] == [one.parts[0].value for one in said if one.role == "tool"]
 
 
 def test_agents() -> None:

@@ -23,6 +23,7 @@ from spanwise.model.content import (
     Memo,
     Message,
     Messages,
+    Part,
     RetrievalFields,
     ToolFields,
 )
@@ -48,6 +49,8 @@ _INPUT, _OUTPUT, _METADATA = ("data.input", "input"), ("data.output", "response"
 _TASKS = "crewai.task."
 """Whose spans are said to be an agent's, which works on the task below."""
 _PAIR = re.compile(r"(\w+): (.*)", re.DOTALL)
+_UNKNOWN = Message("tool", (Part("tool_result"),))
+"""Stands for a result that one of several calls had."""
 _RESPONSE_ITEM = "fc_"
 """How ids begin that OpenAI's Responses API gives to items of a response; those of calls are others."""
 
@@ -112,17 +115,17 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
 def _spoken(value: object, role: str, memo: Memo) -> tuple[Message, ...] | None:
     listed = items(value) or ((value,) if value else ())
     found = [message for item in listed for message in _messages(memo.json(item), item, role, memo)]
-    return messages_of([one for at, one in enumerate(found) if not _is_one_of_some(found, at)], memo) if found else None
+    told = messages_of(found, memo) or ()
+    return tuple(_UNKNOWN if _is_one_of_some(told, at) else one for at, one in enumerate(told)) or None
 
 
-def _is_one_of_some(spoken: Sequence[Fields], at: int) -> bool:
+def _is_one_of_some(spoken: Sequence[Message], at: int) -> bool:
     """A result beside another, both without an id: LlamaIndex tells first what returned first, whoever asked first."""
-    near = spoken[max(at - 1, 0) : at + 2]
-    return _is_nameless(spoken[at]) and sum(map(_is_nameless, near)) > 1
+    return _is_nameless(spoken[at]) and sum(map(_is_nameless, spoken[max(at - 1, 0) : at + 2])) > 1
 
 
-def _is_nameless(message: Fields) -> bool:
-    return message["role"] == "tool" and "tool_call_id" not in message
+def _is_nameless(message: Message) -> bool:
+    return message.role == "tool" and all(part.id is None for part in message.parts)
 
 
 def _messages(value: object, whole: object, role: str, memo: Memo) -> Iterable[Fields]:
