@@ -83,6 +83,7 @@ CALL = Part("tool_call", id="c1", name="search", value={"query": "Q"})
         {"assistant": [{"tool_id": "c1", "tool_name": "search", "tool_arguments": '{"query": "Q"}'}]},
         {"tools": [{"tool_id": "c1", "tool_name": "search", "tool_arguments": '{"query": "Q"}'}]},
         {"ai": {"name": "search", "args": {"query": "Q"}, "id": "c1", "type": "tool_call"}},
+        {"assistant": {"tool_function": "search", "tool_arguments": {"query": "Q"}, "call_id": "c1"}},
     ],
 )
 def test_requests(answer: object) -> None:
@@ -97,6 +98,13 @@ def test_requests_of_a_stream() -> None:
     told = {"tools": [{"tool_id": "fc_1", "tool_name": "search", "tool_arguments": ""}]}
     ((part,),) = (message.parts for message in monocle.output(span("inference", "Q", json.dumps(told)), Memo()) or ())
     assert ("search", None, None) == (part.name, part.id, part.value)
+
+
+def test_requests_without_arguments() -> None:
+    """A call of a tool that takes none has none, and not unknown ones."""
+    told = {"ai": {"name": "transfer_to_helper", "args": {}, "id": "c1", "type": "tool_call"}}
+    ((part,),) = (message.parts for message in monocle.output(span("inference", "Q", json.dumps(told)), Memo()) or ())
+    assert {} == part.value
 
 
 def test_conversations() -> None:

@@ -157,7 +157,12 @@ def _call(fields: Fields) -> Fields:
     given = next((fields[key] for key in ("tool_arguments", "args") if key in fields), None)
     name = first_text(fields, "tool_name", "tool_function", "name")
     of_item = call_id is not None and call_id.startswith(_RESPONSE_ITEM)
-    return {"type": "tool_call", "id": None if of_item else call_id, "name": name, "arguments": given or None}
+    return {
+        "type": "tool_call",
+        "id": None if of_item else call_id,
+        "name": name,
+        "arguments": None if given == "" else given,
+    }
 
 
 def agent(span: RawSpan, memo: Memo) -> AgentFields:
