@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from spanwise.assembly import doubled
 from spanwise.assembly.continued import continued
 from spanwise.assembly.facts import SpanFacts
 from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link, lost_some
@@ -25,6 +26,7 @@ from spanwise.model.raw import Key, LogEvent, RawSpan, SpanRecord, hex_id
 from spanwise.model.span import Span
 from spanwise.model.trace import Trace
 
+_LOOKED_INTO = batches.SCOPES | doubled.SCOPES
 _FACTS = SpanFacts()
 _WHOLE = Completeness()
 _PREPARING = frozenset({"setup", "other"})
@@ -61,8 +63,8 @@ def build_trace(
         ordered = again
         spans, roots, run_roots, tangled, *flaws = link(ordered, pause)
     for at in run_roots:
-        if spans[at].raw.scope.name in batches.SCOPES:
-            tangled = _parted(spans) or tangled
+        if spans[at].raw.scope.name in _LOOKED_INTO:
+            tangled = any([_parted(spans), doubled.leave_out(spans), tangled])
             break
     torn: frozenset[int] = frozenset()
     if tangled or (flaws[0] and run_roots):
