@@ -53,6 +53,7 @@ def test_kinds() -> None:
             "agent_run [helper]": {},
             "tool_call [add]": {},
             "tool_response [add]": {},
+            "invoke_agent a": {"llm.token_count.prompt": 1},
             "invoke_node start": {"gen_ai.operation.name": "invoke_node"},
         }.items()
     }
@@ -66,6 +67,7 @@ def test_kinds() -> None:
         "agent_run [helper]": "agent",
         "tool_call [add]": "tool",
         "tool_response [add]": None,
+        "invoke_agent a": "agent",
         "invoke_node start": None,
     } == kinds
 

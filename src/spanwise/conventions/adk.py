@@ -52,7 +52,7 @@ def kind(span: RawSpan) -> Kind | None:
     if span.attributes.get("gen_ai.tool.name") == MERGED:
         return "other"
     found = _genai.kind(span) or _NAMES.get(span.name)
-    if found == "llm" and _is_agent(span):
+    if (found == "llm" or (found is None and span.scope.name == SCOPE)) and _is_agent(span):
         return "agent"
     if found is None and span.name.endswith("]"):
         if span.name.startswith("agent_run ["):
