@@ -54,6 +54,20 @@ def test_calls_held_beside_calls_with_spans() -> None:
     assert outline(run)
 
 
+def test_held_calls_that_have_spans() -> None:
+    """Where the client's instrumentation gave each held call a span below the agent's, each is counted once."""
+
+    def asked(number: int, start: int, end: int) -> RawSpan:
+        usage = {"gen_ai.usage.input_tokens": number, "gen_ai.usage.output_tokens": 1}
+        said = {"gen_ai.operation.name": "chat", **usage}
+        return span(number, parent=2, start=start, end=end, attributes=said)
+
+    run = run_of(agent(1), bridged((10, 1), (20, 2)), asked(30, 4, 9), asked(31, 10, 11))
+    assert [30, 31] == [call.tokens.input for call in run.llm_calls]
+    run = run_of(agent(1), bridged((10, 1), (20, 2)), asked(30, 4, 9), asked(31, 50, 60))
+    assert [30, 10, 20, 31] == [call.tokens.input for call in run.llm_calls]
+
+
 def langsmith(number: int, kind: str, *, events: tuple[RawEvent, ...] = ()) -> RawSpan:
     """A run of LangSmith, whose status is always OK."""
     return span(number, parent=1, name=kind, attributes={"langsmith.span.kind": kind}, status=1, events=events)

@@ -52,6 +52,15 @@ def test_what_the_innermost_leaves_open() -> None:
     )
 
 
+def test_thoughts_that_the_innermost_leaves_out() -> None:
+    """ADK's inner span counts what was answered without what was thought, of which only the outer one tells."""
+    thoughts = {USAGE + "reasoning.output_tokens": 3}
+    (call,) = run_of(
+        agent(1), chat(2, parent=1, tokens=(7, 14), **thoughts), chat(3, parent=2, tokens=(7, 11))
+    ).llm_calls
+    assert (7, 14, 3) == (call.tokens.input, call.tokens.output, call.tokens.reasoning)
+
+
 def test_a_group_without_any_count() -> None:
     """Where no span of a call counts tokens, nothing is invented."""
     run = run_of(agent(1), chat(2, parent=1, model="outer"), chat(3, parent=2, model=None))

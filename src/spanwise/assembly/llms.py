@@ -30,7 +30,9 @@ def llm_calls(run: Run) -> tuple[LLMCall, ...]:
     held: list[LLMCall] = []
     for span in run.by_kind.get("agent", ()):
         if span.dialect in conventions.HOLDING:
-            held += _held(run, span)
+            calls = list(_held(run, span))
+            if not _have_spans([call for call in found if call.agent == span.index], calls):
+                held += calls
     return tuple(sorted((*found, *held), key=lambda call: call.start_ns) if held else found)
 
 
@@ -118,6 +120,15 @@ def _call(run: Run, group: Sequence[Span]) -> LLMCall:
     )
 
 
+def _have_spans(found: Sequence[LLMCall], held: Sequence[LLMCall]) -> bool:
+    """The model's client is instrumented as well: each held call is over when one with a span is, in their turn."""
+    begun = (0, *(call.end_ns for call in held))
+    return len(found) == len(held) and all(
+        before <= call.start_ns and call.end_ns <= one.end_ns
+        for before, call, one in zip(begun, found, held, strict=False)
+    )
+
+
 def _held(run: Run, span: Span) -> Iterable[LLMCall]:
     """The calls that an agent's span holds; each known by its end only."""
     for call in conventions.model_calls(span.raw, run.trace.memo, span.dialect):
@@ -149,6 +160,9 @@ def _merged(run: Run, group: Sequence[Span]) -> LLMFields:
     """What the spans of one call say, each thing from the innermost that says it."""
     said = [conventions.llm(span.raw, run.trace.memo, span.dialect) for span in reversed(group)]
     counted = next((one for one in said if one.input_tokens is not None or one.output_tokens is not None), said[0])
+    thought = next((one for one in said if one.reasoning_tokens is not None), counted)
+    if counted.reasoning_tokens is None and thought.output_tokens is not None:  # ADK's inner span leaves thoughts out
+        counted.output_tokens, counted.reasoning_tokens = thought.output_tokens, thought.reasoning_tokens
     for name in ("model", "provider", "cost_usd", "ttft_ms"):
         if getattr(counted, name) is None:
             setattr(counted, name, next((getattr(one, name) for one in said if getattr(one, name) is not None), None))
