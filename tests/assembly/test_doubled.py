@@ -1,4 +1,4 @@
-"""Runs that two instrumentations of LangChain recorded at once are told once."""
+"""Runs that two instrumentations of a framework recorded at once are told once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from spanwise.model.calls import Tokens
 from spanwise.model.raw import RawSpan, Scope
 from tests.making import run_of, span, told
+from tests.recordings_io import remade
 
 FIRST = Scope("openinference.instrumentation.langchain", "1", {})
 SECOND = Scope("opentelemetry.instrumentation.langchain", "1", {})
@@ -39,11 +40,22 @@ def recorded(outer: int | None, around: int | None) -> list[RawSpan]:
     ]
 
 
-@pytest.mark.parametrize(("outer", "around"), [(1, None), (9, 9)])
-def test_one_telling_is_enough(outer: int, around: int | None) -> None:
+LLAMA_INDEX = {
+    FIRST.name: "openinference.instrumentation.llama_index",
+    SECOND.name: "opentelemetry.instrumentation.llamaindex",
+}
+
+
+@pytest.mark.parametrize(
+    ("outer", "around", "names"), [(1, None, {}), (9, 9, {}), (9, 9, LLAMA_INDEX), (None, 2, LLAMA_INDEX)]
+)
+def test_one_telling_is_enough(outer: int | None, around: int | None, names: dict[str, str]) -> None:
     """Below one another or side by side: every call is counted once, and there is one run."""
-    request = [] if around is None else [span(9, start=0, end=200 * MS)]
-    run = run_of(*request, *recorded(outer, around))
+    request = [span(9, start=0, end=200 * MS)] if around == 9 else []
+    told_twice = [
+        remade(one, scope=Scope(names[one.scope.name], "1", {})) if names else one for one in recorded(outer, around)
+    ]
+    run = run_of(*request, *told_twice)
     assert ("How many?", "Three.", ["helper"]) == (run.query, run.answer, [agent.name for agent in run.agents])
     assert ([("search", {"q": "a"}, 3, "ok")], 1, Tokens(5, 2)) == (told(run), len(run.llm_calls), run.tokens)
 
