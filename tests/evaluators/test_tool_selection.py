@@ -180,6 +180,12 @@ def test_an_unknown_name_that_ran() -> None:
     ) == score.recommendations
 
 
+def test_a_name_that_models_cannot_say() -> None:
+    """CrewAI offers a tool under its name in small letters with underscores: a call of that is one of the tool."""
+    score = ToolSelection()(run_of(offering({"name": "Search the docs"}), call(1, "search_the_docs")))
+    assert (1.0, ()) == (score.value, score.issues)
+
+
 def test_only_the_schema_of_the_output_is_offered() -> None:
     """Where only tools are recorded by which the run gave its output, nobody knows which others it was offered."""
     run = run_of(offering({"name": "final_answer"}), call(1, "search"), call(2, "final_answer"))

@@ -31,6 +31,7 @@ from spanwise.assembly.verdicts import says_no_such_tool, says_not_executed
 from spanwise.model.calls import ToolCall
 from spanwise.model.content import Part
 from spanwise.model.effects import is_control, says_output_taken
+from spanwise.model.offers import by_name
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
@@ -245,4 +246,4 @@ def _message_call(run: Run, request: Request, part: Part | None, listening: Mapp
 def _is_invented(run: Run, name: str) -> bool:
     """The model was offered no such tool. What it was offered stands in long texts, so few calls are asked about."""
     offered = () if is_control(name) else run.tool_definitions or ()
-    return bool(offered) and all(tool.name != name for tool in offered)
+    return bool(offered) and name not in by_name(offered, (name,))

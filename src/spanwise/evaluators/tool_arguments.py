@@ -16,6 +16,7 @@ from spanwise.model.calls import ToolCall
 from spanwise.model.expectation import candidates, effecting, tool_names, unseen
 from spanwise.model.expected_call import ExpectedCall, expected_calls
 from spanwise.model.matching import Difference, Lens, Match, Matching, Pair, matched
+from spanwise.model.offers import by_name
 from spanwise.model.ports import outcome
 from spanwise.model.schema import violations
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
@@ -82,7 +83,8 @@ class ToolArguments:
         if not calls:
             yield no_tool_called(_NAME, run)
             return
-        schemas = {tool.name: tool.schema for tool in run.tool_definitions or () if tool.schema}
+        offered = by_name(run.tool_definitions or (), run.tally.names)
+        schemas = {name: tool.schema for name, tool in offered.items() if tool.schema}
         described = [call for call in calls if call.name in schemas]
         if not described:
             yield not_applicable(_NAME, "Nothing was expected, and no schema of a called tool is recorded.")

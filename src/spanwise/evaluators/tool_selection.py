@@ -25,6 +25,7 @@ from spanwise.model.expectation import (
     unseen,
 )
 from spanwise.model.fit import catalogue_of
+from spanwise.model.offers import by_name
 from spanwise.model.schema import violations
 from spanwise.model.score import Evidence, Score, not_applicable, not_measurable
 from spanwise.model.trace import Run
@@ -92,8 +93,8 @@ class ToolSelection:
 
     def _without_expectation(self, run: Run, calls: Sequence[ToolCall], forbidden: tuple[str, ...]) -> Score:
         tools = _offered(run)
-        offered = {tool.name: tool for tool in tools or ()}
         idle = never_ran(run)
+        offered = by_name(tools or (), [*run.tally.names, *(call.name for call in idle)])
         invented = [call for call in idle if call.name not in offered] if idle and tools is not None else []
         if self.effects_only:
             acting = effecting(run, {call.name for call in invented}, self.effect_tools)
