@@ -61,6 +61,8 @@ def test_recordings(recording: str, name: str, expected: AgentFields) -> None:
         ("ClaudeAgentSDK.ClaudeSDKClient.receive_response", {}, None),
         ("helper.run", {"graph.node.id": "0f5dd7ac-6b77-4e53-8a4f-0ad5b94f3e11"}, "helper"),
         ("helper.run", {"graph.node.id": "d16ab3856afb9201", "gen_ai.agent.name": "other"}, None),
+        ("invoke_agent helper", {"graph.node.id": "strands_agent"}, "helper"),
+        ("invoke_swarm", {"graph.node.id": "strands_agent"}, None),
         ("ClaudeAgent.query", {}, None),
         ("", {}, None),
     ],

@@ -53,6 +53,9 @@ _OPAQUE = re.compile(r"(?:[a-z]+_)?(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\d
 _NODE = re.compile(r"\w+")
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _LLAMA_AGENT = "current_agent_name='"
+_INVOKED = "invoke_agent "
+_STRANDS = "strands_agent"
+"""What the first processors of Strands' spans called every agent, and all that several agents do together."""
 _DEPTH = 5
 _CONTENT = '{"parts": ['
 """How a message of ADK's begins, which its first instrumentations wrote as text into the text of the run's input."""
@@ -142,6 +145,8 @@ def _name(span: RawSpan) -> str | None:
         if attributes.get("gen_ai.agent.name"):
             return None
         found = text_of(attributes.get("graph.node.id"))
+        if found == _STRANDS:
+            found = span.name.removeprefix(_INVOKED) if span.name.startswith(_INVOKED) else ""
         if found is None or _OPAQUE.fullmatch(found):
             found = bare_name(span.name)
             if found in CLASSES:
@@ -155,7 +160,7 @@ def bare_name(name: str) -> str:
         if name.endswith(method) and len(name) > len(method):
             return name[: -len(method)]
     inside = _BRACKETED.fullmatch(name)
-    return inside.group(1) if inside is not None else name.removeprefix("invoke_agent ")
+    return inside.group(1) if inside is not None else name.removeprefix(_INVOKED)
 
 
 def _llama_agent(attributes: Attributes) -> str | None:
