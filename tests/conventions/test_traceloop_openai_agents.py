@@ -1,11 +1,35 @@
-"""OpenLLMetry's first releases for the OpenAI Agents SDK."""
+"""OpenAI's agents under OpenLLMetry's first releases: each agent's span is a request to the model."""
 
 from __future__ import annotations
 
+from spanwise.conventions import traceloop
 from spanwise.model.calls import Tokens
+from spanwise.model.content import Memo, Message, Messages, Part
 from spanwise.model.raw import Scope
 from spanwise.model.trace import Run
 from tests.making import run_of, span
+from tests.recordings_io import made
+
+SCOPE = "opentelemetry.instrumentation.openai_agents"
+REQUEST = {"traceloop.span.kind": "agent", "openai.agent.reset_tool_choice": True}
+
+
+def test_kinds() -> None:
+    """Requests and offered tools are told by what later releases do not write on agents and calls."""
+    offer = {"traceloop.span.kind": "tool", "gen_ai.completion.tool.type": "FunctionTool"}
+    shapes = (REQUEST, offer, {**offer, "gen_ai.tool.name": "search"}, {"traceloop.span.kind": "agent"})
+    assert ["llm", "other", "tool", "agent"] == [traceloop.kind(made(scope=SCOPE, attributes=one)) for one in shapes]
+
+
+def test_messages() -> None:
+    """The question is numbered, the answer a list of texts; a request for tools has none."""
+    sent = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "How many?"}
+    question = (Message("user", (Part("text", "How many?"),)),)
+    answer = (Message("assistant", (Part("text", "Three."),)),)
+    said = made(scope=SCOPE, attributes={**REQUEST, **sent, "gen_ai.completion.contents": ["Three."]})
+    assert (Messages(question, answer), answer) == (traceloop.messages(said, Memo()), traceloop.output(said, Memo()))
+    asked = made(scope=SCOPE, attributes={**REQUEST, **sent, "gen_ai.completion.types": ["function_call"]})
+    assert Messages(question) == traceloop.messages(asked, Memo())
 
 
 def test_requests_of_openais_agents_in_openllmetrys_first_releases() -> None:
