@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spanwise import conventions
 from spanwise.conventions import traceloop
 from spanwise.model.calls import Tokens
 from spanwise.model.content import Memo, Message, Messages, Part
@@ -27,9 +28,11 @@ def test_messages() -> None:
     question = (Message("user", (Part("text", "How many?"),)),)
     answer = (Message("assistant", (Part("text", "Three."),)),)
     said = made(scope=SCOPE, attributes={**REQUEST, **sent, "gen_ai.completion.contents": ["Three."]})
-    assert (Messages(question, answer), answer) == (traceloop.messages(said, Memo()), traceloop.output(said, Memo()))
+    dialect, _ = conventions.classify(said)
+    assert Messages(question, answer) == conventions.messages(said, Memo(), dialect)
+    assert answer == traceloop.output(said, Memo())
     asked = made(scope=SCOPE, attributes={**REQUEST, **sent, "gen_ai.completion.types": ["function_call"]})
-    assert Messages(question) == traceloop.messages(asked, Memo())
+    assert Messages(question) == conventions.messages(asked, Memo(), dialect)
 
 
 def test_requests_of_openais_agents_in_openllmetrys_first_releases() -> None:

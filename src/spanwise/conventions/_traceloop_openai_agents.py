@@ -6,9 +6,8 @@ for is not recorded, only that it asked; and what the tools did leaves no span.
 
 from __future__ import annotations
 
-from spanwise.conventions import _genai
 from spanwise.conventions._messages import items
-from spanwise.model.content import Memo, Message, Messages, Part
+from spanwise.model.content import Message, Messages, Part
 from spanwise.model.raw import Attributes, RawSpan
 from spanwise.model.span import Kind
 
@@ -27,8 +26,8 @@ def is_request(attributes: Attributes) -> bool:
     return "openai.agent.reset_tool_choice" in attributes
 
 
-def messages(span: RawSpan, memo: Memo) -> Messages:
-    """What was sent, and the words of the answer."""
+def messages(span: RawSpan) -> Messages:
+    """The words of the answer; what was sent stands in the attributes of former releases."""
     texts = items(span.attributes.get("gen_ai.completion.contents")) or ()
     said = [Part("text", text) for text in texts if isinstance(text, str)]
-    return Messages(_genai.messages(span, memo).input, (Message("assistant", tuple(said)),) if said else None)
+    return Messages(None, (Message("assistant", tuple(said)),) if said else None)

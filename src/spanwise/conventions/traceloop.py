@@ -229,7 +229,7 @@ def messages(span: RawSpan, memo: Memo) -> Messages:
     if scope == LANGCHAIN_JS and kind(span) == "other":
         return Messages(conversation(memo.json(span.attributes.get("traceloop.entity.input")), memo))
     if scope == PRINTING and _traceloop_openai_agents.is_request(span.attributes):
-        return _traceloop_openai_agents.messages(span, memo)
+        return _traceloop_openai_agents.messages(span)
     if scope.endswith("openai_agents"):
         found = _genai.messages(span, memo)
         return Messages(_with_call_ids(found.input), found.output)
@@ -265,7 +265,7 @@ def output(span: RawSpan, memo: Memo) -> tuple[Message, ...] | None:
     if "crewai.crew.tasks_output" in span.attributes:
         return _traceloop_crewai.messages(span, memo).output
     if span.scope.name == PRINTING and _traceloop_openai_agents.is_request(span.attributes):
-        return _traceloop_openai_agents.messages(span, memo).output
+        return _traceloop_openai_agents.messages(span).output
     return _genai.output(span, memo)
 
 

@@ -1,4 +1,4 @@
-"""Which offered tool a call means: to models CrewAI offers "Search the web" as `search_the_web`, or in small letters."""
+"""Which offered tool a call means: to models CrewAI offers "Search the web" as `search_the_web`, or in small."""
 
 from __future__ import annotations
 
