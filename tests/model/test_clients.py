@@ -24,6 +24,18 @@ def call(number: int, *, scope: str, end: int, parent: int = 1, **more: object) 
     return made
 
 
+def test_a_stream_that_is_left_before_it_begins() -> None:
+    """LlamaIndex's span of a stream is over at once: the client's next span below the same one is its call."""
+    llama, client = "openinference.instrumentation.llama_index", "openinference.instrumentation.openai"
+    streams = [call(number, scope=llama, end=number + 1) for number in (2, 20)]
+    for one in streams:
+        one.name = "OpenAILike.astream_chat"
+    run = run_of(agent(1), *streams, call(5, scope=client, end=12, tokens=(3, 1)), call(25, scope=client, end=32))
+    assert [[2, 5], [20, 25]] == [[one.start_ns for one in group] for group in run.llm_groups]
+    plain = call(2, scope=llama, end=3)
+    assert 2 == len(run_of(agent(1), plain, call(5, scope=client, end=12)).llm_groups)
+
+
 def test_a_client_that_records_its_requests() -> None:
     """Its record of a streamed call lies beside that of the instrumentation: it is the same call."""
     run = run_of(

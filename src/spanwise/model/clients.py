@@ -11,6 +11,8 @@ _CLIENTS = frozenset({"com.anthropic.sdk.python", "com.anthropic.sdk.typescript"
 """Clients of providers that record their requests by themselves, whatever else records them."""
 _STACKING = frozenset({"org.springframework.boot"})
 """Scopes that put a stream's next call inside the span of the one before it."""
+_LEAVING = ("openinference.instrumentation.llama_index", "stream_")
+"""The scope whose spans of streams are over before the request is sent, and what stands in their names."""
 _SENT = ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens")
 _GOT = ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens")
 _HOPS = 16
@@ -71,12 +73,19 @@ def _with_inner(groups: list[list[Span]], spans: Sequence[Span]) -> list[list[Sp
     """The groups, a client's span put to the framework's around it where the framework's is not made the current span.
 
     The client's lies within the other's time then, as far as clocks tell, and below the same span or one further up.
-    They are one call unless their tokens say otherwise; of calls at the same time each has its own.
+    They are one call unless their tokens say otherwise; of calls at the same time each has its own. Where the
+    framework's is over when its stream begins, the client's is the next one below the same span.
     """
     out: list[list[Span]] = []
     open_: list[list[Span]] = []
+    begun: dict[int, list[Span]] = {}
     for group in sorted(groups, key=lambda group: (group[0].start_ns, -group[0].end_ns)):
         first = group[0]
+        if first.raw.scope.name == _LEAVING[0]:
+            begun[first.parent] = group if _LEAVING[1] in first.raw.name else []
+        elif first.parent >= 0 and (stream := begun.pop(first.parent, None)):
+            stream.extend(group)
+            continue
         open_ = [one for one in open_[-_OPEN:] if one[0].end_ns >= first.start_ns]
         apart = first.parent < 0 or _is_client(first)
         around = [] if apart else [one for one in open_ if _may_hold(one, first, spans)]
