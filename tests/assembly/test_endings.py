@@ -18,6 +18,7 @@ ASKING = chat(2, parent=1, sent=[user("Q")], got=[asks(("c1", "search", {}))])
         (ASKING, "The run ended on a request for tools: no answer followed."),
         (chat(2, parent=1, sent=[user("Q")], got=[says("")]), "The last model call answered without a word."),
         (chat(2, parent=1, sent=[user("Q")], got=[says("A")]), ""),
+        (chat(2, parent=1, sent=[user("Q")], got=[asks(("c1", "final_result", None))]), ""),
     ],
 )
 def test_what_the_last_model_call_tells(last: RawSpan, said: str) -> None:

@@ -301,3 +301,11 @@ def test_steps_of_a_run_that_failed_do_not_answer() -> None:
         assert answered == run.answer
     failed = span(1, end=2000, attributes=chain, status=2)
     assert "A" == run_of(failed, agent(2, parent=1, **said("Q", "A"))).answer
+
+
+def test_what_asks_to_try_again_is_no_question() -> None:
+    """Pydantic AI tells a model to try again with content or without: the question that is not recorded is not this."""
+    silent = {"role": "user", "parts": [{"type": "text"}]}
+    again = user("Validation feedback:\nNo.\n\nFix the errors and try again.")
+    first = chat(2, parent=1, sent=[silent], got=[says("A")])
+    assert None is run_of(agent(1), first, chat(20, parent=1, sent=[silent, says("A"), again], got=[says("B")])).query

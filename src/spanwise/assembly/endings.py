@@ -11,6 +11,7 @@ from spanwise.conventions import logfire_openai_agents
 from spanwise.conventions._genai_scopes import PRINTING, is_last_piece
 from spanwise.conventions._parts import OPENAI_AGENTS
 from spanwise.model.content import Message, Part
+from spanwise.model.effects import is_output
 from spanwise.model.span import Span
 from spanwise.model.trace import Run
 
@@ -56,7 +57,10 @@ def unanswered(run: Run) -> str:
         return "The last model call failed: no answer followed."
     if run.root < 0 <= run.mark:
         return "The run's own span was lost: it crashed or was killed, or is still to come."
-    if asked_last(run) or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
+    asked_for = asked_last(run)
+    if asked_for and all(is_output(part.name or "") for part in asked_for):
+        return ""  # the answer stands in what was asked for
+    if asked_for or (run.llm_groups and texts.asks_unsaid(run, run.llm_groups[-1])):
         return "The run ended on a request for tools: no answer followed."
     if run.llm_groups and any(is_last_piece(span.raw, run.trace.memo) for span in run.llm_groups[-1]):
         return "The last model call was streamed, and only the end of its answer is recorded."

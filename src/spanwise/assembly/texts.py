@@ -14,6 +14,7 @@ from typing import cast
 from spanwise import conventions
 from spanwise.assembly import llms, templates
 from spanwise.assembly.results import TICK_NS
+from spanwise.assembly.verdicts import asks_again
 from spanwise.conventions import first_user_text, last_answer_text, llama_index, logfire_openai_agents, quarkus
 from spanwise.conventions._genai_langchain import put_in_form
 from spanwise.conventions._genai_scopes import LANGCHAIN, LANGCHAIN_JS, asks_for_tools
@@ -69,7 +70,7 @@ def recorded_query(run: Run) -> str | None:
     for group in run.llm_groups:
         sent = llms.messages(run, group).input
         asked = first_user_text(sent)
-        if sent and asked and not _is_cut(group, asked):
+        if sent and asked and not _is_cut(group, asked) and not asks_again(asked):
             if (task := task_in(group[0].raw, sent)) is not None:
                 return task
             searched = templates.searched_before(run, group[0])

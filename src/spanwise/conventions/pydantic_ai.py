@@ -175,7 +175,7 @@ def _opening(span: RawSpan, history: tuple[Message, ...]) -> Message | None:
             at += 1
         before = message.role
         if at >= first and message.role == "user" and message.text and not is_redacted(message.text):
-            return message
+            return None if message.text.endswith(RETRY_WORDS) else message  # without content that alone is recorded
     return None
 
 
