@@ -60,6 +60,15 @@ def test_one_telling_is_enough(outer: int | None, around: int | None, names: dic
     assert ([("search", {"q": "a"}, 3, "ok")], 1, Tokens(5, 2)) == (told(run), len(run.llm_calls), run.tokens)
 
 
+def test_a_workflow_of_the_apps_around_both() -> None:
+    """Where the app put a span of its own around the run, which says that it is one, too."""
+    around = span(
+        9, start=0, end=200 * MS, attributes={"openinference.span.kind": "CHAIN"}, scope=Scope("app", "1", {})
+    )
+    run = run_of(around, *recorded(9, 9))
+    assert (1, 1, Tokens(5, 2)) == (len(run.tool_calls), len(run.llm_calls), run.tokens)
+
+
 @pytest.mark.parametrize("late", [second(7, "chat", 60, 80, parent=1), second(7, "execute_tool", 12, 13, parent=1)])
 def test_what_one_of_them_tells_alone_stays(late: RawSpan) -> None:
     """Where one tells a call that the other does not, as in another process, it is no second telling."""

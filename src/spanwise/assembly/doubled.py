@@ -18,16 +18,19 @@ _FIRST = {
     "opentelemetry.instrumentation.langchain": _LANGCHAIN,
     "opentelemetry.instrumentation.genai.langchain": _LANGCHAIN,
     "opentelemetry.instrumentation.llamaindex": _LLAMA_INDEX,
+    "opentelemetry.instrumentation.openai_agents": "openinference.instrumentation.openai_agents",
 }
 """The scopes of others, and for each OpenInference's of the same framework."""
-SCOPES = frozenset({*_FIRST, _LLAMA_INDEX})
-"""The scopes of the outermost spans of such runs."""
+SCOPES = frozenset({*_FIRST, _LLAMA_INDEX, "traceloop.tracer"})
+"""The known scopes of the outermost spans of such runs; an app may have put one of its own around them."""
 _CALLS = frozenset({"llm", "tool", "retrieval"})
 _SLACK_NS = 2_000_000
 
 
 def leave_out(spans: list[Span]) -> bool:
     """Take the second telling of all calls for spans that tell nothing; whether there was one."""
+    if _FIRST.keys().isdisjoint({span.raw.scope.name for span in spans}):
+        return False
     by_scope: dict[str, list[Span]] = {}
     for span in spans:
         by_scope.setdefault(span.raw.scope.name, []).append(span)

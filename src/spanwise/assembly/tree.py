@@ -17,6 +17,7 @@ from spanwise.assembly.continued import continued
 from spanwise.assembly.facts import SpanFacts
 from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link, lost_some
 from spanwise.assembly.torn import adopted
+from spanwise.conventions import SCOPES
 from spanwise.conventions import _batches as batches
 from spanwise.conventions.langwatch import is_hollow
 from spanwise.model.calls import Completeness
@@ -63,8 +64,10 @@ def build_trace(
         ordered = again
         spans, roots, run_roots, tangled, *flaws = link(ordered, pause)
     for at in run_roots:
-        if spans[at].raw.scope.name in _LOOKED_INTO:
-            tangled = any([_parted(spans), doubled.leave_out(spans), tangled])
+        scope = spans[at].raw.scope.name
+        if scope in _LOOKED_INTO or scope not in SCOPES:
+            parted = scope in batches.SCOPES and _parted(spans)
+            tangled = any([parted, doubled.leave_out(spans), tangled])
             break
     torn: frozenset[int] = frozenset()
     if tangled or (flaws[0] and run_roots):
