@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from spanwise.assembly import links
+from spanwise.assembly import doubled, links
+from spanwise.conventions import _batches as batches
 from spanwise.conventions import _openinference_kinds
 from spanwise.model.raw import Key, RawSpan, Scope
 from spanwise.native import Linker, core
@@ -57,6 +58,8 @@ SCOPES = (
     "openinference.instrumentation.langchain",
     "openinference.instrumentation.openai_agents",
     "openinference.instrumentation.beeai",
+    "opentelemetry.instrumentation.langchain",
+    "opentelemetry.instrumentation.llamaindex",
 )
 NAMES_OF_SPANS = ("span", "handoff to x", "OpenAI._prepare_chat", "AgentWorkflow.run_agent_step", "mcp_tools", "x.step")
 
@@ -158,8 +161,22 @@ def test_a_name_of_another_type() -> None:
 def test_the_limit_of_attributes(number: int) -> None:
     """A span with exactly as many attributes as the SDK keeps may have lost some, and is counted, by either way."""
     full = span(1, attributes={f"key{at}": at for at in range(number)})
-    counted = (False, 0, 0, 0, int(number == 128))
+    counted = (False, 0, 0, 0, 0, int(number == 128))
     assert counted == links.link([full], None)[3:] == links._linked([full], None)[3:]
+
+
+@pytest.mark.parametrize("watched", [(), tuple(doubled.TELLERS)[:1], tuple(doubled.TELLERS)])
+def test_watched_scopes(watched: tuple[str, ...]) -> None:
+    """Which of the watched scopes a trace has is told by either way, however many others there are."""
+    scopes = [Scope(name, "1", {}) for name in (*(f"scope{at}" for at in range(40)), *watched)]
+    ordered = [span(at, scope=scope) for at, scope in enumerate(scopes * 2, start=1)]
+    ordered += [
+        replace(one, span_id=f"{at:016x}", attributes=MappingProxyType({})) for at, one in enumerate(ordered, 200)
+    ]
+    heard = 0
+    for name in watched:
+        heard |= doubled.TELLERS[name] | links.BATCHED * (name in batches.SCOPES)
+    assert heard == links.link(ordered, None)[4] == links._linked(ordered, None)[4]
 
 
 def test_pauses() -> None:
@@ -197,6 +214,7 @@ def linker_of(teller: Callable[[object], object], *, marks: int) -> Linker:
         span=links.Span,
         scope=Scope,
         by_scope={"tests": ((0, teller),)},
+        watched={},
         marks=tuple((f"mark{at}", at, teller, None) for at in range(marks)),
         roles={},
         slow=teller,
@@ -239,6 +257,7 @@ def test_impossible_kinds_are_refused(rule: tuple[object, ...]) -> None:
             span=links.Span,
             scope=Scope,
             by_scope={},
+            watched={},
             marks=(("mark", 0, None, {"LLM": rule}),),
             roles={},
             slow=None,

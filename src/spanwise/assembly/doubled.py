@@ -21,16 +21,26 @@ _FIRST = {
     "opentelemetry.instrumentation.openai_agents": "openinference.instrumentation.openai_agents",
 }
 """The scopes of others, and for each OpenInference's of the same framework."""
+_FRAMEWORKS = tuple(dict.fromkeys(_FIRST.values()))
+TELLERS = {
+    **{scope: 2 << at for at, scope in enumerate(_FRAMEWORKS)},
+    **{scope: 2 << _FRAMEWORKS.index(first) + len(_FRAMEWORKS) for scope, first in _FIRST.items()},
+}
+"""A bit for each framework's first teller, and one for all others of it."""
 SCOPES = frozenset({*_FIRST, _LLAMA_INDEX, "traceloop.tracer"})
 """The known scopes of the outermost spans of such runs; an app may have put one of its own around them."""
+_BOTH = (2 << len(_FRAMEWORKS)) - 2
 _CALLS = frozenset({"llm", "tool", "retrieval"})
 _SLACK_NS = 2_000_000
 
 
+def may_be(heard: int) -> bool:
+    """Whether a framework has both tellers, by the bits of all that are heard."""
+    return bool(heard & heard >> len(_FRAMEWORKS) & _BOTH)
+
+
 def leave_out(spans: list[Span]) -> bool:
     """Take the second telling of all calls for spans that tell nothing; whether there was one."""
-    if _FIRST.keys().isdisjoint({span.raw.scope.name for span in spans}):
-        return False
     by_scope: dict[str, list[Span]] = {}
     for span in spans:
         by_scope.setdefault(span.raw.scope.name, []).append(span)

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import cast
 
+from spanwise.assembly import doubled
 from spanwise.conventions import MARKS, SCOPES, UNKNOWN, classify
+from spanwise.conventions import _batches as batches
 from spanwise.model.canonical import shown
 from spanwise.model.raw import Key, PackedSpan, RawSpan, Scope, SpanRecord, hex_id
 from spanwise.model.span import Span
@@ -25,6 +27,12 @@ _OVERCOUNTING = "java"
 """The language whose SDK counts what is written anew under the same name as dropped."""
 _ROLES: Mapping[str, int] = {**dict.fromkeys(HOLDERS, 4), "workflow": 1, "agent": 3}
 """What a span of each kind does in the tree, as bits: it begins a run, it is an agent, it holds calls."""
+BATCHED = 1
+_WATCHED = {
+    scope: BATCHED * (scope in batches.SCOPES) | doubled.TELLERS.get(scope, 0)
+    for scope in {*batches.SCOPES, *doubled.TELLERS}
+}
+"""The scopes whose presence is told of a trace, as bits: they may have recorded a batch, or what others tell, too."""
 
 _LINKER = (
     None
@@ -34,6 +42,7 @@ _LINKER = (
         span=Span,
         scope=Scope,
         by_scope=SCOPES,
+        watched=_WATCHED,
         marks=MARKS,
         roles=_ROLES,
         slow=classify,
@@ -135,8 +144,10 @@ def _linked(ordered: list[RawSpan], pause: Callable[[], None] | None) -> Linked[
     append = spans.append
     get = index.get
     tangled = False
+    heard = 0
     for at, raw in enumerate(ordered if pause is None else paced(ordered, pause)):
         dialect, kind = classify(raw)
+        heard |= _WATCHED.get(raw.scope.name, 0)
         parent = get(raw.parent_id, -1)  # no span has None for its id
         run = agent = holder = -1
         if parent < 0:
@@ -158,7 +169,7 @@ def _linked(ordered: list[RawSpan], pause: Callable[[], None] | None) -> Linked[
             if kind == "agent":
                 agent = at
         append(Span(raw, kind, dialect, at, parent, run, agent, holder))
-    return spans, roots, run_roots, tangled, unseen, *_flaws(ordered)
+    return spans, roots, run_roots, tangled, heard, unseen, *_flaws(ordered)
 
 
 def _flaws(ordered: list[RawSpan]) -> tuple[int, int, int]:

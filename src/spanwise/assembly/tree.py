@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from spanwise.assembly import doubled
 from spanwise.assembly.continued import continued
 from spanwise.assembly.facts import SpanFacts
-from spanwise.assembly.links import ATTRIBUTE_LIMIT, HOLDERS, RUNNERS, in_order, link, lost_some
+from spanwise.assembly.links import ATTRIBUTE_LIMIT, BATCHED, HOLDERS, RUNNERS, in_order, link, lost_some
 from spanwise.assembly.torn import adopted
 from spanwise.conventions import SCOPES
 from spanwise.conventions import _batches as batches
@@ -27,7 +27,9 @@ from spanwise.model.raw import Key, LogEvent, RawSpan, SpanRecord, hex_id
 from spanwise.model.span import Span
 from spanwise.model.trace import Trace
 
-_LOOKED_INTO = batches.SCOPES | doubled.SCOPES
+_AROUND = batches.SCOPES | doubled.SCOPES
+_ALONE = frozenset({0, *doubled.TELLERS.values()})
+"""What is heard where nothing has to be set right: no watched scope, or one teller of a framework alone."""
 _FACTS = SpanFacts()
 _WHOLE = Completeness()
 _PREPARING = frozenset({"setup", "other"})
@@ -59,16 +61,12 @@ def build_trace(
         _join(ordered, events, repairs)
     if pause is not None:
         pause()
-    spans, roots, run_roots, tangled, *flaws = link(ordered, pause)
+    spans, roots, run_roots, tangled, heard, *flaws = link(ordered, pause)
     if tangled and (again := _parents_first(spans)) is not None:
         ordered = again
-        spans, roots, run_roots, tangled, *flaws = link(ordered, pause)
-    for at in run_roots:
-        scope = spans[at].raw.scope.name
-        if scope in _LOOKED_INTO or scope not in SCOPES:
-            parted = scope in batches.SCOPES and _parted(spans)
-            tangled = any([parted, doubled.leave_out(spans), tangled])
-            break
+        spans, roots, run_roots, tangled, heard, *flaws = link(ordered, pause)
+    if heard not in _ALONE and _is_set_right(spans, run_roots, heard):
+        tangled = True
     torn: frozenset[int] = frozenset()
     if tangled or (flaws[0] and run_roots):
         roots, run_roots, torn = _mended(spans, roots, run_roots, repairs, tangled=tangled)
@@ -78,6 +76,14 @@ def build_trace(
         run_roots = [-1]
     completeness = _completeness(ordered, roots, flaws, lost)
     return Trace(key, spans, _FACTS, roots, run_roots, completeness, tuple(repairs), torn, Memo(spans))
+
+
+def _is_set_right(spans: list[Span], run_roots: Sequence[int], heard: int) -> bool:
+    """Whether what batches or two tellers at once had put below one another is told apart now."""
+    scopes = {spans[at].raw.scope.name for at in run_roots}
+    parted = heard & BATCHED and not batches.SCOPES.isdisjoint(scopes) and _parted(spans)
+    outermost = doubled.may_be(heard) and any(scope in _AROUND or scope not in SCOPES for scope in scopes)
+    return any([parted, outermost and doubled.leave_out(spans)])
 
 
 def _prepares(spans: list[Span]) -> bool:

@@ -16,9 +16,9 @@ T = TypeVar("T")
 L = TypeVar("L")
 C_contra = TypeVar("C_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
-Linked: TypeAlias = tuple[list[T], list[int], list[int], bool, int, int, int, int]
-"""Spans, roots, runs, whether a parent starts after its child; how many spans have parents unseen, have not ended, lost
-something, are at the limit of attributes."""
+Linked: TypeAlias = tuple[list[T], list[int], list[int], bool, int, int, int, int, int]
+"""Spans, roots, runs, whether a parent starts after its child, which watched scopes there are, as bits; how many spans
+have parents unseen, have not ended, lost something, are at the limit of attributes."""
 Spans: TypeAlias = list[object] | None
 Group: TypeAlias = tuple[object, object] | None
 """A scope and a frame; None for one whose spans are skipped."""
@@ -209,6 +209,7 @@ class Core(Protocol):
         span: type,
         scope: type,
         by_scope: Mapping[str, tuple[tuple[int, object], ...]],
+        watched: Mapping[str, int],
         marks: tuple[tuple[str, int, object, Mapping[str, object] | None], ...],
         roles: Mapping[str, int],
         slow: object,

@@ -26,6 +26,7 @@ linker_dealloc(Linker *self)
     ids_clear(&self->ordered);
     Py_XDECREF(self->scope_type);
     Py_XDECREF(self->by_scope);
+    Py_XDECREF(self->watched);
     Py_XDECREF(self->roles);
     Py_XDECREF(self->slow);
     Py_XDECREF(self->unknown);
@@ -76,12 +77,12 @@ take_marks(Linker *self, PyObject *marks)
 static PyObject *
 linker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"raw", "span", "scope", "by_scope", "marks", "roles", "slow", "unknown", NULL};
+    static char *names[] = {"raw", "span", "scope", "by_scope", "watched", "marks", "roles", "slow", "unknown", NULL};
     PyTypeObject *raw, *span, *scope;
-    PyObject *by_scope, *marks, *roles, *slow, *unknown;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!OO!:Linker", names, &PyType_Type, &raw, &PyType_Type,
-                                     &span, &PyType_Type, &scope, &PyDict_Type, &by_scope, &PyTuple_Type, &marks,
-                                     &PyDict_Type, &roles, &slow, &PyTuple_Type, &unknown))
+    PyObject *by_scope, *watched, *marks, *roles, *slow, *unknown;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!O!O!O!OO!:Linker", names, &PyType_Type, &raw, &PyType_Type,
+                                     &span, &PyType_Type, &scope, &PyDict_Type, &by_scope, &PyDict_Type, &watched,
+                                     &PyTuple_Type, &marks, &PyDict_Type, &roles, &slow, &PyTuple_Type, &unknown))
         return NULL;
     if (PyTuple_GET_SIZE(unknown) != 2) {
         PyErr_SetString(PyExc_ValueError, "`unknown` is a dialect and a kind");
@@ -95,6 +96,7 @@ linker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         goto fail;
     self->scope_type = (PyTypeObject *)Py_NewRef((PyObject *)scope);
     self->by_scope = Py_NewRef(by_scope);
+    self->watched = Py_NewRef(watched);
     self->roles = Py_NewRef(roles);
     self->slow = Py_NewRef(slow);
     self->unknown = Py_NewRef(unknown);
@@ -196,16 +198,39 @@ typedef struct {
     int role;
 } Known;
 
+/* A scope, a reference of its own, or NULL, and what `by_scope` has for it, borrowed, or NULL. */
+typedef struct {
+    PyObject *scope, *vendors;
+} Speaker;
+
 typedef struct {
     Ids index;          /* by a span's id its place among the spans */
     PyObject **numbers; /* the same numbers in order, behind that of -1 */
     Place *places;
-    PyObject *scope;    /* of the span before */
-    PyObject *vendors;  /* what `by_scope` has for it, borrowed, or NULL */
     Known known[LATELY];
+    Speaker speakers[LATELY];
+    long long heard; /* what `watched` has for the scopes so far */
     Py_ssize_t unseen, unended, dropped, limited;
     int tangled;
 } Work;
+
+/* What is known of a scope of this name; NULL with an exception. */
+static const Speaker *
+speaker_of(Linker *self, PyObject *scope, PyObject *name, Work *work)
+{
+    Speaker *speaker = &work->speakers[((uintptr_t)scope >> 4) % LATELY];
+    if (speaker->scope == scope)
+        return speaker;
+    PyObject *vendors = name == NULL ? NULL : PyDict_GetItemWithError(self->by_scope, name);
+    PyObject *watched = name == NULL || PyErr_Occurred() ? NULL : PyDict_GetItemWithError(self->watched, name);
+    if (watched != NULL)
+        work->heard |= PyLong_AsLongLong(watched);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_XSETREF(speaker->scope, Py_NewRef(scope));
+    speaker->vendors = vendors;
+    return speaker;
+}
 
 /* The dialect (borrowed) and the kind (a new reference) of a span. */
 static int
@@ -217,14 +242,10 @@ classify(Linker *self, PyObject *raw, Work *work, PyObject **dialect, PyObject *
         return -1;
     }
     PyObject *name = slot(scope, self->scope_name);
-    if (scope != work->scope) {
-        PyObject *vendors = name == NULL ? NULL : PyDict_GetItemWithError(self->by_scope, name);
-        if (vendors == NULL && PyErr_Occurred())
-            return -1;
-        Py_XSETREF(work->scope, Py_NewRef(scope));
-        work->vendors = vendors;
-    }
-    PyObject *vendors = work->vendors;
+    const Speaker *speaker = speaker_of(self, scope, name, work);
+    if (speaker == NULL)
+        return -1;
+    PyObject *vendors = speaker->vendors;
     for (Py_ssize_t i = 0; vendors != NULL && i < PyTuple_GET_SIZE(vendors); i++) {
         PyObject *pair = PyTuple_GET_ITEM(vendors, i); /* two things: what made the linker sees to it */
         int known = ask(PyTuple_GET_ITEM(pair, 1), raw, kind);
@@ -400,6 +421,10 @@ link_one(Linker *self, PyObject *raw, Py_ssize_t at, Py_ssize_t limit, Work *wor
 {
     PyObject *attributes = slot(raw, self->attributes), *dialect = NULL, *kind = NULL, *pair = NULL, *span = NULL;
     if (attributes != NULL && held_by(attributes) == NULL) {
+        PyObject *scope = slot(raw, self->scope);
+        if (scope != NULL && Py_IS_TYPE(scope, self->scope_type) &&
+            speaker_of(self, scope, slot(scope, self->scope_name), work) == NULL)
+            return NULL;
         pair = PyObject_CallOneArg(self->slow, raw);
         if (pair == NULL)
             return NULL;
@@ -435,8 +460,8 @@ done:
     return span;
 }
 
-/* link(ordered, limit, pause): spans, roots, runs, whether a parent starts after its child, and four counts: parents
- * unseen, spans not ended, spans that lost something, spans that have `limit` attributes. `pause` is called between
+/* link(ordered, limit, pause): spans, roots, runs, whether a parent starts after its child, what `watched` has for the
+ * scopes of all, as bits, and four counts: parents unseen, spans not ended, spans that lost something, spans that have `limit` attributes. `pause` is called between
  * small pieces of the work, unless it is None. */
 static PyObject *
 linker_link(Linker *self, PyObject *const *given, Py_ssize_t number)
@@ -478,16 +503,17 @@ linker_link(Linker *self, PyObject *const *given, Py_ssize_t number)
         if (failed < 0)
             goto done;
     }
-    result = Py_BuildValue("(OOOOnnnn)", spans, roots, runs, work.tangled ? Py_True : Py_False, work.unseen,
-                           work.unended, work.dropped, work.limited);
+    result = Py_BuildValue("(OOOOLnnnn)", spans, roots, runs, work.tangled ? Py_True : Py_False, work.heard,
+                           work.unseen, work.unended, work.dropped, work.limited);
 done:
     Py_XDECREF(spans);
     Py_XDECREF(roots);
     Py_XDECREF(runs);
     ids_clear(&work.index);
-    Py_XDECREF(work.scope);
-    for (int i = 0; i < LATELY; i++)
+    for (int i = 0; i < LATELY; i++) {
         Py_XDECREF(work.known[i].kind);
+        Py_XDECREF(work.speakers[i].scope);
+    }
     for (Py_ssize_t i = 0; work.numbers != NULL && i <= count; i++)
         Py_XDECREF(work.numbers[i]);
     PyMem_Free(work.numbers);

@@ -24,6 +24,7 @@ typedef struct {
     PyTypeObject *scope_type;
     Py_ssize_t span_id, parent_id, start_ns, end_ns, attributes, scope, remote, dropped, title, scope_name;
     PyObject *by_scope; /* a dict: the name of a scope -> pairs of a dialect and what says its kinds */
+    PyObject *watched;  /* a dict: the name of a scope -> bits that are told of a trace with it */
     PyObject *roles;    /* a dict: kind -> what its spans do in the tree, as bits */
     PyObject *slow;     /* classifies a span whose attributes are of any other kind */
     PyObject *unknown;  /* the dialect and kind of a span that nothing knows */
