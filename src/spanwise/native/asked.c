@@ -92,7 +92,13 @@ typedef struct {
     int named[MOST_ASKED], has_speaker;
 } Flat;
 
-/* Takes in an attribute; 0 where that is in doubt. */
+static inline int
+is_told_text(PyObject *value)
+{
+    return PyUnicode_CheckExact(value) && PyUnicode_GET_LENGTH(value) > 0;
+}
+
+/* Takes in an attribute; 0 where that is in doubt. What does not matter of it is not looked at: it is in no cache. */
 static int
 take_leaf(const AnswerRule *rule, PyObject *name, PyObject *value, Flat *flat)
 {
@@ -101,25 +107,24 @@ take_leaf(const AnswerRule *rule, PyObject *name, PyObject *value, Flat *flat)
     Rest rest = {PyUnicode_DATA(name), PyUnicode_GET_LENGTH(name)};
     if (differs(&rest, rule->leaves[PREFIX]) || !passed(&rest, rule->leaves[PREFIX]))
         return 1;
-    int is_text = PyUnicode_CheckExact(value);
     if (passed(&rest, rule->leaves[SPEAKER])) {
-        flat->has_speaker = is_text && PyUnicode_Compare(value, rule->leaves[MODEL_SPEAKS]) == 0;
+        flat->has_speaker = PyUnicode_CheckExact(value) && PyUnicode_Compare(value, rule->leaves[MODEL_SPEAKS]) == 0;
         return rest.left == 0;
     }
     if (passed(&rest, rule->leaves[CONTENT]))
-        return rest.left == 0 && is_text;
+        return rest.left == 0 && PyUnicode_CheckExact(value);
     int at = passed(&rest, rule->leaves[CALLS]) ? passed_number(&rest) : -1;
     if (at < 0 || !passed(&rest, rule->leaves[INSIDE]))
         return 0;
     Rest whole = rest;
     if (passed(&rest, rule->leaves[ID]) && rest.left == 0) {
         flat->ids[at] = value;
-        return is_text && PyUnicode_GET_LENGTH(value) > 0;
+        return is_told_text(value);
     }
     rest = whole;
     if (passed(&rest, rule->leaves[CALL_NAME]) && rest.left == 0) {
         flat->named[at] = 1;
-        return is_text && PyUnicode_GET_LENGTH(value) > 0;
+        return is_told_text(value);
     }
     rest = whole;
     return passed(&rest, rule->leaves[CALL_ARGUMENTS]) && rest.left == 0;

@@ -90,6 +90,28 @@ soon_values(const Fields *fields, PyObject *attributes)
     }
 }
 
+/* How many of their first letters tell the names of a flattened answer from others well enough. */
+#define LETTERS 8
+
+/* Asks for what an answer is read from. */
+ASKING
+soon_answer(const AnswerRule *rule, PyObject *attributes)
+{
+    PyObject *prefix = rule->leaves[PREFIX], *name, *value;
+    Py_ssize_t place = 0;
+    if (prefix == NULL) {
+        value = PyDict_GetItemWithError(attributes, rule->text);
+        if (value != NULL)
+            soon_whole(value);
+        PyErr_Clear();
+        return;
+    }
+    while (PyUnicode_GET_LENGTH(prefix) >= LETTERS && PyDict_Next(attributes, &place, &name, &value))
+        if (PyUnicode_CheckExact(name) && PyUnicode_IS_ASCII(name) && PyUnicode_GET_LENGTH(name) >= LETTERS &&
+            !memcmp(PyUnicode_1BYTE_DATA(name), PyUnicode_1BYTE_DATA(prefix), LETTERS))
+            SOON(value);
+}
+
 /* Asks for the values that a rule reads of the span at a place. */
 static void
 soon_read(FactReader *self, PyObject *sequence, Py_ssize_t at, void *const *rules)
@@ -100,6 +122,8 @@ soon_read(FactReader *self, PyObject *sequence, Py_ssize_t at, void *const *rule
     if (dialect >= 0 && rules[dialect] != NULL) {
         Py_INCREF(attributes);
         soon_values(rules[dialect], attributes);
+        if (rules == (void *const *)self->models && self->answers[dialect] != NULL)
+            soon_answer(self->answers[dialect], attributes);
         Py_DECREF(attributes);
     }
 }
@@ -111,8 +135,12 @@ facts_soon(FactReader *self, PyObject *sequence, Py_ssize_t at, void *const *rul
     if (raw != NULL)
         soon_whole(raw);
     raw = later(self, sequence, at + 2 * AHEAD, &span);
-    if (raw != NULL)
-        SOON(slot(raw, self->attributes));
+    if (raw != NULL) {
+        soon_whole(slot(raw, self->attributes));
+        SOON(slot(raw, self->start_ns));
+        SOON(slot(raw, self->end_ns));
+        SOON(slot(raw, self->span_id));
+    }
     raw = later(self, sequence, at + AHEAD, &span);
     if (raw != NULL)
         soon_keys(slot(raw, self->attributes));

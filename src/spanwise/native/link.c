@@ -147,9 +147,10 @@ soon_linked(Linker *self, PyObject *raws, Py_ssize_t at)
     linker_soon(raws, at + 3 * AHEAD);
     PyObject *raw = linker_later(self, raws, at + 2 * AHEAD);
     if (raw != NULL) {
-        SOON(slot(raw, self->attributes));
+        soon_whole(slot(raw, self->attributes));
+        soon_whole(slot(raw, self->title));
         SOON(slot(raw, self->end_ns));
-        SOON(slot(raw, self->parent_id));
+        soon_whole(slot(raw, self->parent_id));
     }
     raw = linker_later(self, raws, at + AHEAD);
     if (raw != NULL)

@@ -126,10 +126,10 @@ order_ties(Linker *self, const Ids *ids, Entry *entries, Py_ssize_t count)
 ASKING
 soon_ordered(Linker *self, PyObject *raws, Py_ssize_t at)
 {
-    linker_soon(raws, at + 2 * AHEAD);
-    PyObject *raw = linker_later(self, raws, at + AHEAD);
+    linker_soon(raws, at + 4 * AHEAD);
+    PyObject *raw = linker_later(self, raws, at + 2 * AHEAD);
     if (raw != NULL) {
-        SOON(slot(raw, self->span_id));
+        soon_whole(slot(raw, self->span_id));
         SOON(slot(raw, self->start_ns));
     }
 }
@@ -149,10 +149,10 @@ linker_order(Linker *self, PyObject *raws)
     Ids ids = {0};
     PyObject *found = NULL;
     int sorted = 1, odd = ids_init(&ids, count) < 0;
-    for (Py_ssize_t i = 0; i < 2 * AHEAD; i++)
+    for (Py_ssize_t i = 0; i < 4 * AHEAD; i++)
         linker_soon(raws, i);
-    for (Py_ssize_t i = 0; i < AHEAD; i++)
-        soon_ordered(self, raws, i - AHEAD);
+    for (Py_ssize_t i = 0; i < 2 * AHEAD; i++)
+        soon_ordered(self, raws, i - 2 * AHEAD);
     for (Py_ssize_t i = 0; i < count && !odd; i++) {
         PyObject *raw = PyList_GET_ITEM(raws, i);
         soon_ordered(self, raws, i);
