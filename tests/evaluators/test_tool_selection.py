@@ -239,6 +239,16 @@ def test_requests_that_never_ran() -> None:
     assert (1.0, said) == (ToolSelection(forbidden=("x",))(run).value, ToolSelection(forbidden=("x",))(run).issues)
 
 
+def test_a_name_that_was_made_up_in_other_letters() -> None:
+    """A model that asks for `Search` where `search` is offered has made up a tool, unless the framework ran it."""
+    asked = chat(60, parent=1, got=[asks(("c1", "Search", {"q": "z"}))])
+    told = chat(90, parent=1, sent=[user("go on")], got=[says("A")])
+    run = run_of(offering(SEARCH), call(1, "search"), asked, told)
+    assert [("search", "ok"), ("Search", "not_run")] == [(one.name, one.status) for one in run.tool_calls]
+    assert 0.5 == ToolSelection()(run).value
+    assert 1.0 == ToolSelection()(run_of(offering(SEARCH), call(1, "Search"))).value
+
+
 def test_lexical_fit() -> None:
     """A tool that was not called is named only if it fits clearly better, by more than one word."""
     weather = {"name": "get_weather", "description": "The weather forecast for a city."}

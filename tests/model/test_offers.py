@@ -19,3 +19,10 @@ def test_names_in_other_letters() -> None:
     } == by_name((docs, web), called)
     assert {"web_search": web} == by_name((web,), ("web_search",))
     assert {} == by_name((), ("add",))
+
+
+def test_names_of_calls_that_never_ran() -> None:
+    """They mean another tool's name only where one of the two is none that a model can say: else it was made up."""
+    docs, add = ToolDefinition("Search the docs"), ToolDefinition("add")
+    offered = by_name((docs, add), ("Add",), ("search_the_docs", "ADD", "subtract"))
+    assert {"Search the docs": docs, "add": add, "Add": add, "search_the_docs": docs} == offered

@@ -246,4 +246,4 @@ def _message_call(run: Run, request: Request, part: Part | None, listening: Mapp
 def _is_invented(run: Run, name: str) -> bool:
     """The model was offered no such tool. What it was offered stands in long texts, so few calls are asked about."""
     offered = () if is_control(name) else run.tool_definitions or ()
-    return bool(offered) and name not in by_name(offered, (name,))
+    return bool(offered) and name not in by_name(offered, (), (name,))

@@ -94,7 +94,7 @@ class ToolSelection:
     def _without_expectation(self, run: Run, calls: Sequence[ToolCall], forbidden: tuple[str, ...]) -> Score:
         tools = _offered(run)
         idle = never_ran(run)
-        offered = by_name(tools or (), [*run.tally.names, *(call.name for call in idle)])
+        offered = by_name(tools or (), run.tally.names, [call.name for call in idle])
         invented = [call for call in idle if call.name not in offered] if idle and tools is not None else []
         if self.effects_only:
             acting = effecting(run, {call.name for call in invented}, self.effect_tools)
